@@ -32,12 +32,13 @@ from .errors import (
     OpenBinWarning,
     UnknownNameError,
     asked_by,
+    check_choice,
     is_iterable,
     listed,
     quote,
     warn,
 )
-from .exact import fraction, nearest_float, read_fraction, write_fraction
+from .exact import fraction, is_whole, nearest_float, read_fraction, write_fraction
 from .labels import Label, check_labels, counted, listing, tidy
 from .numeric import truth_value
 from .tables.counting import is_missing
@@ -117,8 +118,7 @@ class Bins:
         given = listed(edges, "edges of bins", "increasing numbers", InputError, "pass a list")
         if of is None:
             of = "dates" if any(map(_is_date, given)) else "numbers"
-        _check_choice("what bins are of", of, KINDS)
-        object.__setattr__(self, "of", of)
+        check_choice("what bins are of", of, KINDS)
         found = tuple(_edge(value, place, len(given), of) for place, value in enumerate(given))
         if not 2 <= len(found) <= _MOST + 1:
             raise InputError(
@@ -127,6 +127,10 @@ class Bins:
                 got=str(len(found)),
                 remedy="name the ends as well, such as 0, 18, 65, inf",
             )
+        check_choice("closed side of bins", closed, _SIDES)
+        check_choice("origin of edges", origin, ORIGINS)
+        whole = truth_value(whole, "whole") or of in PARTS
+        vars(self).update(edges=found, closed=closed, whole=whole, origin=origin, of=of)
         for left, right in pairwise(found):
             if not left < right:
                 raise InputError(
@@ -135,22 +139,17 @@ class Bins:
                     got=f"{self._text(left)} before {self._text(right)}",
                     remedy="sort them, and name each once",
                 )
-        _check_choice("closed side of bins", closed, _SIDES)
-        _check_choice("origin of edges", origin, ORIGINS)
-        truth_value(whole, "whole")
-        for name, value in (
-            ("edges", found),
-            ("closed", closed),
-            ("whole", bool(whole) or of in PARTS),
-            ("origin", origin),
-        ):
-            object.__setattr__(self, name, value)
-        if self.whole:
-            self._check_whole()
+        for place, (left, right) in enumerate(pairwise(found)):
+            low, high = self._ends(place)
+            if low > high:
+                raise InputError(
+                    "edges of bins",
+                    expected="a whole number in every bin",
+                    got=f"none between {self._text(left)} and {self._text(right)}",
+                    remedy="move the edges, or pass whole=False",
+                )
         named = tuple(map(self._label, range(len(self)))) if labels is None else labels
-        object.__setattr__(
-            self, "labels", check_labels(named, len(self), "labels of bins", InputError)
-        )
+        vars(self)["labels"] = check_labels(named, len(self), "labels of bins", InputError)
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -187,17 +186,18 @@ class Bins:
                 found[blank] = MISSING
             return found
         known: dict[Any, int] = {}
-        found = np.empty(len(column), dtype=np.int64)
-        for i, value in enumerate(listed_values(column)):
+
+        def code(value: Any) -> int:
             key = (type(value), value)
             try:
-                code = known.get(key)
-                if code is None:
-                    code = known[key] = self._code(value, texts)
-            except TypeError:  # not hashable
-                code = self._code(value, texts)
-            found[i] = code
-        return found
+                hash(key)
+            except TypeError:
+                return self._code(value, texts)
+            if key not in known:
+                known[key] = self._code(value, texts)
+            return known[key]
+
+        return np.fromiter(map(code, listed_values(column)), np.int64, len(column))
 
     def plain(self, column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int] | None:
         """A column of numbers, or of dates as such, of one type, which of them are null, and how
@@ -219,7 +219,7 @@ class Bins:
         inside = [int(start) for start in passed if least < start <= most]
         cuts = np.array(inside, dtype=values.dtype)
         found = below + np.searchsorted(cuts, values, side="right") - 1
-        return self._kept(found)
+        return np.where((found >= 0) & (found < len(self)), found, OUTSIDE).astype(np.int64)
 
     def _least_integer(self, edge: Edge, place: int) -> int | float:
         """The least integer that has passed an edge: of the last edge, that is beyond all bins."""
@@ -244,14 +244,11 @@ class Bins:
         found[np.isnan(values)] = MISSING
         return found
 
-    def _kept(self, found: NDArray[Any]) -> NDArray[np.int64]:
-        return np.where((found >= 0) & (found < len(self)), found, OUTSIDE).astype(np.int64)
-
     def _code(self, value: Any, texts: bool) -> int:
         if isinstance(value, (np.integer, np.floating, np.datetime64)):
             return int(self.codes(np.array([value]))[0])
         value = self.number(value, texts=texts)
-        if is_missing(value) or (isinstance(value, Decimal) and value.is_nan()):
+        if is_missing(value):
             return MISSING
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
             return OUTSIDE
@@ -309,8 +306,10 @@ class Bins:
         one where that has no end either, which :class:`OpenBinWarning` says.
         """
         if self.is_open:
+            widths = zip(self.labels, self.widths, strict=True)
+            without = listing([label for label, width in widths if math.isinf(width)])
             warn(
-                f"bins without an end, {listing(self._open_labels)}, stand in distances for bins "
+                f"bins without an end, {without}, stand in distances for bins "
                 "as wide as those beside them; end them, as in 0,18,65,120, or take a utility "
                 "without distances, such as "
                 + asked_by("Hamming() or Estimation()", "-u hamming or estimation"),
@@ -402,23 +401,6 @@ class Bins:
         if self.of == "dates" and not isinstance(edge, float):
             return str(date_of(edge))
         return names[math.floor(edge) - 1] if names and 1 <= edge < len(names) + 1 else _text(edge)
-
-    @property
-    def _open_labels(self) -> tuple[Label, ...]:
-        """The labels of bins without an end."""
-        return tuple(x for x, w in zip(self.labels, self.widths, strict=True) if math.isinf(w))
-
-    def _check_whole(self) -> None:
-        for place in range(len(self)):
-            left, right = self._ends(place)
-            if left > right:
-                raise InputError(
-                    "edges of bins",
-                    expected="a whole number in every bin",
-                    got=f"none between {self._text(self.edges[place])} and "
-                    f"{self._text(self.edges[place + 1])}",
-                    remedy="move the edges, or pass whole=False",
-                )
 
     # As plain values
 
@@ -575,7 +557,7 @@ def bins(
         known = [*(edges or []), *(ends if is_iterable(ends) else [])]
         is_of_dates = any(map(_is_date, known)) or (sample is not None and _holds_dates(sample))
         of = "dates" if is_of_dates else "numbers"
-    _check_choice("what bins are of", of, KINDS)
+    check_choice("what bins are of", of, KINDS)
     asked = {"edges": edges, "quantiles": quantiles, "k": k}
     given = [name for name, value in asked.items() if value is not None]
     each = of in PARTS and not given
@@ -605,11 +587,18 @@ def bins(
         if chosen and quantiles is None:  # equal widths between ends that are given need no numbers
             chosen = any(isinstance(end, float) for end in limits)
         origin = "the secrets" if chosen else "public"
-    _check_choice("origin of edges", origin, ORIGINS)
+    check_choice("origin of edges", origin, ORIGINS)
     if each:
         edges = _each(of, numbers, limits)
     elif edges is None:
-        count = _checked_count(given[0], asked[given[0]])
+        count = asked[given[0]]
+        if not is_whole(count, 2, _MOST):
+            raise InputError(
+                f"number of bins ({given[0]})",
+                expected=f"a whole number from 2 to {_MOST:,}",
+                got=quote(count),
+                remedy="pass for example 5",
+            )
         if quantiles is not None:
             cuts = _quantile_cuts(numbers, count, closed, whole, of)
         else:
@@ -641,23 +630,6 @@ def _each(of: str, numbers: NDArray[np.float64] | None, limits: tuple[Edge, Edge
         )
         first, last = Fraction(known.min()), Fraction(known.max())
     return [*range(math.ceil(first), math.floor(last) + 1), math.floor(last) + Fraction(1, 2)]
-
-
-def _check_choice(what: str, value: Any, known: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise UnknownNameError(what, value, known)
-
-
-def _checked_count(name: str, value: Any) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not 2 <= value <= _MOST:
-        raise InputError(
-            f"number of bins ({name})",
-            expected=f"a whole number from 2 to {_MOST:,}",
-            got=quote(value),
-            remedy="pass for example 5",
-        )
-    return int(value)
 
 
 def _limits(ends: Any, of: str) -> tuple[Edge, Edge]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import Whole, checked
 from .errors import InputError
-from .exact import is_whole
 from .inference._estimate import estimate
 from .inference.many import ManyEstimates
 from .inference.planning import plan
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 ERRORS = (0.01, 0.02, 0.05)
 # People of a prior that was counted of nobody.
 _PEOPLE = 1000
+# The fewest whose survey says anything.
+_FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,7 @@ class Trial:
         return plot_estimate(made, truth=self.shares, ax=ax)
 
 
+@checked(InputError, people=Whole(_FEWEST, remedy="leave it out for as many as were counted"))
 def try_out(
     data: Any,
     column: str | None = None,
@@ -125,7 +128,7 @@ def try_out(
     privacy : notion or list of them; ``LDP(1)`` where left out
     people : int, optional
         How many report, of whom the shares are those of the prior as nearly as whole numbers can
-        be. As many as were counted where left out, and 1,000 where nobody was.
+        be. As many as were counted where left out, ten at least, and 1,000 where nobody was.
     rng : int or numpy.random.Generator, optional
         For the same reports again.
     **read : what :meth:`Prior.from_data` takes, such as ``bins`` or ``sep``
@@ -184,17 +187,10 @@ def _prior_of(data: Any, column: str | None, read: dict[str, Any]) -> Prior:
 
 def _people_of(prior: Prior, people: int | None) -> NDArray[np.int64]:
     """How many people have each symbol."""
-    number = people if people is not None else prior.counted or _PEOPLE
-    if not is_whole(number, 10):
-        raise InputError(
-            "people",
-            expected="a whole number of 10 or more",
-            got=repr(number),
-            remedy="leave it out for as many as were counted",
-        )
-    quotas = [weight * int(number) for weight in prior.weights]
+    number = max(prior.counted or _PEOPLE, _FEWEST) if people is None else int(people)
+    quotas = [weight * number for weight in prior.weights]
     counts = np.array([quota // prior.total for quota in quotas])
     rest = [quota % prior.total for quota in quotas]
-    missing = int(number) - int(counts.sum())
+    missing = number - int(counts.sum())
     counts[sorted(range(len(rest)), key=lambda place: -rest[place])[:missing]] += 1
     return counts

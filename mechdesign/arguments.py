@@ -437,14 +437,19 @@ def read_error(text: str, subject: str = "--error") -> float:
     part = text.strip()
     try:
         value = read_fraction(part.removesuffix("%").strip())
-        return float(value / 100 if part.endswith("%") else value)
+        error = float(value / 100 if part.endswith("%") else value)
     except (ValueError, OverflowError):
-        raise InputError(
-            subject,
-            expected="the half-width of an interval",
-            got=quote(text),
-            remedy="write for example 0.01 or 1%",
-        ) from None
+        error = math.nan
+    if error < 1:
+        return error
+    raise InputError(
+        subject,
+        expected="the half-width of an interval, less than 1",
+        got=quote(text),
+        remedy=f"write {part}% for per cent"
+        if 1 <= error < 100 and "%" not in part
+        else "write for example 0.01 or 1%",
+    )
 
 
 def read_worst_case(text: str, prior: Prior, read: Callable[[str, Prior], Utility]) -> WorstCase:

@@ -45,6 +45,7 @@ Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 import sys
 import unicodedata
@@ -202,12 +203,18 @@ def _cut(text: str, most: int) -> str:
 
 
 class MechdesignError(Exception):
-    """Base class of every error raised on purpose by this package. Its message is one line."""
+    """Base class of every error of the package.
 
-    @property
-    def code(self) -> str:
-        """The stable code of its kind, such as ``"MD103"``; :func:`explained` says more."""
-        return kind_of(type(self)).code
+    Notes
+    -----
+    Its message is one line.
+    """
+
+    code = "MD000"
+    advice = (
+        "Catch it where all of them are treated alike; what is raised is one of the kinds below, "
+        "or names in one line what stopped it."
+    )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(
@@ -232,11 +239,15 @@ def _restore(
 
 
 class InputError(MechdesignError, ValueError):
-    """Something handed in cannot be used.
+    """Something handed in cannot be used; the message says what was expected and what came.
 
-    The message always says what was expected, what came, and what to do. Engines that carry an
-    error from a worker make it anew from its message alone.
+    Notes
+    -----
+    Engines that carry an error from a worker make it anew from its message alone.
     """
+
+    code = "MD100"
+    advice = "Correct the value as the end of the message says."
 
     @overload
     def __init__(self, subject: str, *, expected: str, got: str, remedy: str) -> None: ...
@@ -256,27 +267,74 @@ class InputError(MechdesignError, ValueError):
 
 
 class PriorError(InputError):
-    """A prior that is not a probability distribution with distinct labels."""
+    """A prior is no probability distribution.
+
+    A number is negative or not finite, the sum is not one, or labels are missing or occur twice.
+    """
+
+    code = "MD101"
+    advice = (
+        "Give non-negative numbers that sum to one, with one distinct label each; "
+        "Prior.from_counts and Prior.from_data make them from data."
+    )
 
 
 class KernelError(InputError):
-    """A kernel that is not a row-stochastic matrix with distinct labels."""
+    """A kernel is not row-stochastic.
+
+    Its shape, an entry, the sum of a row or a label does not fit.
+    """
+
+    code = "MD102"
+    advice = (
+        "Give one row for each input and one column for each output, rows that sum to one, and "
+        "labels in the order of the prior."
+    )
 
 
 class LevelError(InputError):
-    """A privacy level, or a list of privacy notions, that has no meaning."""
+    """A privacy level, or a list of notions, has no meaning."""
+
+    code = "MD103"
+    advice = (
+        "Give notions with levels in nats, at least zero, such as md.PML(0.5) or pml:0.5; several "
+        "go in a list. What a notion needs beside levels follows them in its text, as in "
+        "dp:1,adjacent; for one of your own its class says how that is read (written)."
+    )
 
 
 class UtilityError(InputError):
-    """A utility whose shape, labels or numbers do not fit the problem."""
+    """A utility does not fit the problem in its shape, labels or numbers.
+
+    Where none is named, 'mechdesign certify' takes Hamming's, the share of reports that are right,
+    which needs outputs with names of symbols.
+    """
+
+    code = "MD104"
+    advice = (
+        "Give a matrix with symbols as rows and outputs as columns, finite numbers, and the "
+        "labels of the prior. For a kernel whose outputs are no symbols give --utility mutual- "
+        "information or such a matrix, or say with --outputs which symbol each column reports."
+    )
 
 
 class RequirementError(InputError):
-    """A requirement that has no meaning, or does not fit the design it is asked of."""
+    """A requirement has no meaning, or does not fit the design that it is asked of."""
+
+    code = "MD105"
+    advice = (
+        "Compare its labels with those of the design and its numbers with what the message expects."
+    )
 
 
 class DataError(InputError):
-    """A table, file or column that cannot be read as asked."""
+    """A table, file or column cannot be read as asked.
+
+    It is missing, empty, or holds values that do not fit.
+    """
+
+    code = "MD106"
+    advice = "Check path, column and missing values (--missing says what to do with them)."
 
 
 def listed(
@@ -306,7 +364,20 @@ def nearest_name(name: str, known: Sequence[str]) -> str | None:
 
 
 class UnknownNameError(InputError):
-    """A name that is not registered; ``also`` is what else is said of it."""
+    """A name is not known where it was used.
+
+    The message lists those that are and suggests the nearest.
+
+    Notes
+    -----
+    ``also`` is what else is said of the name.
+    """
+
+    code = "MD107"
+    advice = (
+        "Use one of those names; for one of your own, import its module first, or write "
+        "package.module:Name."
+    )
 
     def __init__(self, kind: str, name: object, known: Iterable[str], also: str = "") -> None:
         known = sorted(known)
@@ -319,8 +390,27 @@ class UnknownNameError(InputError):
         super().__init__(kind, expected=expected, got=quote(name) + also, remedy=remedy)
 
 
+def check_choice(what: str, value: Any, known: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an option that is none of the known ones."""
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(what, value, known)
+
+
 class NoMethodError(MechdesignError):
-    """No method applies to the problem; ``refusals`` maps each method to its reason."""
+    """No method solves this combination of utility, notions and requirements.
+
+    The message gives the reason of each.
+
+    Attributes
+    ----------
+    refusals : the reason of each method
+    """
+
+    code = "MD201"
+    advice = (
+        "Ask for another solver, notion or utility; 'mechdesign design … --explain' says what "
+        "applies without solving."
+    )
 
     def __init__(self, problem: str, refusals: dict[str, str]) -> None:
         self.refusals = dict(refusals)
@@ -332,7 +422,9 @@ class NoMethodError(MechdesignError):
 
 
 class InfeasibleError(MechdesignError):
-    """No kernel satisfies everything that is asked.
+    """No kernel satisfies everything that is asked, and there is a proof.
+
+    The message names what clashes and the smallest levels that would do.
 
     Attributes
     ----------
@@ -343,6 +435,12 @@ class InfeasibleError(MechdesignError):
     levels : for each notion of the clash the smallest level, in nats, at which the others are known
         to be feasible, ``inf`` where there is none
     """
+
+    code = "MD301"
+    advice = (
+        "Raise one of those levels or drop one of the requirements; --output keeps the proof, "
+        "which 'mechdesign verify' checks."
+    )
 
     def __init__(
         self,
@@ -356,15 +454,32 @@ class InfeasibleError(MechdesignError):
 
 
 class SolverError(MechdesignError):
-    """A solver stopped without a usable answer."""
+    """A solver stopped without a usable answer.
+
+    That is for want of time, or in floats that do not suffice.
+    """
+
+    code = "MD401"
+    advice = (
+        "Allow more time (--time-limit), or ask for another solver; --explain lists those that "
+        "apply."
+    )
 
 
 class UntoldError(SolverError):
-    """No private kernel's reports answer what is to be estimated, however many they are.
+    """No private kernel's reports answer the question that is to be estimated.
 
-    ``is_proved`` says that rationals decided it; in floats columns that differ very little are
-    taken for equal.
+    That is so however many they are.
+
+    Attributes
+    ----------
+    is_proved : whether rationals decided it; in floats columns that hardly differ count as equal
     """
+
+    code = "MD402"
+    advice = (
+        "Ask for less (totals of groups), raise the level, or drop the requirement that forbids it."
+    )
 
     def __init__(self, message: str, *, is_proved: bool = False) -> None:
         self.is_proved = is_proved
@@ -372,7 +487,18 @@ class UntoldError(SolverError):
 
 
 class CertificateError(MechdesignError):
-    """A kernel failed its exact check. ``evidence`` holds the failed checks."""
+    """A kernel failed its exact check and is not returned; the evidence holds what failed.
+
+    Attributes
+    ----------
+    evidence : the checks that failed
+    """
+
+    code = "MD501"
+    advice = (
+        "For a kernel of your own, make it private with md.certify; for one of the package this "
+        "is a mistake of ours: report it with the input."
+    )
 
     def __init__(self, message: str, evidence: tuple[object, ...] = ()) -> None:
         self.evidence = evidence
@@ -380,11 +506,20 @@ class CertificateError(MechdesignError):
 
 
 class StorageError(MechdesignError):
-    """A saved file with an unknown schema, missing parts, or contents that were altered."""
+    """A saved file has an unknown schema or missing parts, or was altered after it was saved."""
+
+    code = "MD601"
+    advice = (
+        "Take the file from where it was made; 'mechdesign verify' says which part fails; a newer "
+        "file needs a newer version."
+    )
 
 
 class MissingLibraryError(MechdesignError, ImportError):
-    """A library that is asked for is not installed; the message names the extra that brings it."""
+    """What was asked needs a library that is not installed; it comes with an extra."""
+
+    code = "MD602"
+    advice = "Run the command that the message names, such as: pip install 'mechdesign[web]'."
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(
@@ -404,75 +539,171 @@ def warn(message: str, category: type[MechdesignWarning]) -> None:
 
 
 class MechdesignWarning(UserWarning):
-    """Base class of every warning issued by this package."""
+    """Base class of every warning of the package."""
+
+    code = "MD800"
+    advice = "Filter it where all of them are treated alike."
 
 
 class ZeroMassWarning(MechdesignWarning):
-    """Symbols of zero prior mass: the design is made on the other symbols."""
+    """Symbols of zero prior mass are left out of the design.
+
+    They come back with reports that are harmless.
+    """
+
+    code = "MD801"
+    advice = "Nothing, if they cannot occur; otherwise give them mass."
 
 
 class GapWarning(MechdesignWarning):
-    """The returned kernel is certified private, but the gap to the bound is large."""
+    """The kernel is certified private; its value may be below the optimum by the gap told."""
+
+    code = "MD802"
+    advice = "Allow more time, or use the kernel: its privacy does not depend on the gap."
 
 
 class NoGuaranteeWarning(MechdesignWarning):
-    """A guarantee has no finite level, or does not hold for some; the message says why."""
+    """A guarantee has no finite level, or does not hold for everybody; the message says why."""
+
+    code = "MD803"
+    advice = "Choose a notion that covers the case, or tell those concerned what is not protected."
 
 
 class RepeatWarning(MechdesignWarning):
-    """Several reports about the same person leak more than each alone."""
+    """Several reports about one person leak more together than each alone."""
+
+    code = "MD804"
+    advice = (
+        "Compose their levels (md.compose, 'mechdesign compose'), or keep the first report and "
+        "repeat it (identities)."
+    )
 
 
 class ExposureWarning(MechdesignWarning):
     """Others can read what should be secret, such as the key of a release."""
 
+    code = "MD805"
+    advice = "Take away their permission, and make a new key if somebody may have read it."
+
 
 class PrecisionWarning(MechdesignWarning):
-    """An estimate whose error is as large as what it estimates can be."""
+    """There are too few reports.
+
+    The error of an estimate is as large as what it estimates can be.
+    """
+
+    code = "MD806"
+    advice = "Collect as many reports as 'mechdesign plan' says, or estimate less."
 
 
 class MisfitWarning(MechdesignWarning):
-    """Reports that are very unlikely from the mechanism that is said to have made them."""
+    """The reports are very unlikely to come from the mechanism that is said to have made them."""
+
+    code = "MD807"
+    advice = (
+        "Check that the file of the mechanism belongs to these reports, and that nothing was "
+        "filtered or recoded."
+    )
 
 
 class UntoldWarning(MechdesignWarning):
-    """A mechanism whose reports are uninformative about the distribution of the secret."""
+    """Reports of this mechanism are uninformative about the secret, or about a part of it."""
+
+    code = "MD808"
+    advice = "Estimate totals of groups (--by blocks), or design for estimates (-u estimation)."
 
 
 class CountsWarning(MechdesignWarning):
-    """A design, made from the very data it is applied to, whose file holds their exact counts."""
+    """A file holds the exact counts of the people that it is about.
+
+    They stand there as a prior, or can be computed from a kernel; the message says how many digits.
+    """
+
+    code = "MD809"
+    advice = (
+        "Publish the public form (--public) of a design for counts with noise (--prior-noise), "
+        "rounded shares (--round-prior) or other people's data."
+    )
 
 
 class UnhiddenWarning(MechdesignWarning):
-    """Columns that are known to be secret and are written as they are, beside the reports."""
+    """A released file has columns as they stand that are known to be secret.
+
+    The ledger, the design or the plan knows them: who sees them needs no report.
+    """
+
+    code = "MD815"
+    advice = (
+        "Leave them out (--drop-column NAME, drop=), write reports alone (--only-reports), or "
+        "take the reports that they have for the input."
+    )
 
 
 class EdgesWarning(MechdesignWarning):
-    """Bins whose edges were chosen by the very numbers that they are to hide."""
+    """The edges of bins were chosen by the very numbers that they are to hide."""
+
+    code = "MD810"
+    advice = "Give edges that do not depend on the data, such as 0,18,65,120."
 
 
 class OpenBinWarning(MechdesignWarning):
-    """Bins without an end that stand in distances for bins as wide as those beside them."""
+    """A bin without an end stands for numbers in distances.
+
+    Distances between bins are those of their middles, and it has none: it is taken as one as wide
+    as the bin beside it.
+    """
+
+    code = "MD818"
+    advice = (
+        "End the bins, as in 0,18,65,120 in place of 0,18,65,inf, or design without distances (-u "
+        "hamming, -u estimation)."
+    )
 
 
 class OutsideWarning(MechdesignWarning):
-    """Points that belong to none of the places and are left out, counted."""
+    """Points belong to no place and are left out; their number is told."""
+
+    code = "MD811"
+    advice = "Widen the grid or the places, or accept that they are missing from every estimate."
 
 
 class AlikeWarning(MechdesignWarning):
-    """Symbols that differ by what people overlook: spaces, letter case, encodings."""
+    """Symbols differ only by what people overlook: spaces, letter case, encodings."""
+
+    code = "MD812"
+    advice = "Merge them before designing, if they mean the same."
 
 
 class LeftoverWarning(MechdesignWarning):
-    """Unfinished files that a run which was stopped left behind."""
+    """A run that was stopped left unfinished files behind."""
+
+    code = "MD813"
+    advice = "Delete them, or run the command again to finish."
 
 
 class DisclosureWarning(MechdesignWarning):
-    """A kernel of which one report gives the secret away, so that nothing is hidden in effect."""
+    """One report gives the secret away.
+
+    A best guess from it is right with probability 99.9 % or more where all symbols are equally
+    likely, whatever the level is called.
+    """
+
+    code = "MD816"
+    advice = (
+        "Ask for a smaller level: under LDP reports of N symbols are guessed right with "
+        "probability e^level / (e^level + N - 1) at most. Where nothing needs to be hidden, use "
+        "it as it is."
+    )
 
 
 class GlyphWarning(MechdesignWarning):
     """A picture has empty boxes in place of characters that no installed font has."""
+
+    code = "MD817"
+    advice = (
+        "Install a font that has them, such as Noto Sans CJK for Chinese, Japanese and Korean, or "
+        "save the picture as .svg, in which they are text."
+    )
 
 
 # What codes stand for
@@ -495,287 +726,41 @@ class Kind:
     remedy: str
 
 
+def _kind(cls: Any) -> Kind:
+    """That of a class, whose docstring says what has happened."""
+    meaning = re.split(r"\n\s*(?:Attributes|Notes)\n", cls.__doc__ or "")[0]
+    return Kind(cls.code, cls.__name__, " ".join(meaning.split()), cls.advice)
+
+
 #: Every kind, in the order of the codes: 0 bases, 1 input, 2 and 3 problems without an answer, 4
 #: solvers, 5 proofs, 6 files and what is installed, 7 the command line, 8 warnings.
-KINDS = (
-    Kind(
-        "MD000",
-        "MechdesignError",
-        "Base class of every error of the package.",
-        "Catch it where all of them are treated alike; what is raised is one of the kinds "
-        "below, or names in one line what stopped it.",
-    ),
-    Kind(
-        "MD100",
-        "InputError",
-        "Something handed in cannot be used; the message says what was expected and what came.",
-        "Correct the value as the end of the message says.",
-    ),
-    Kind(
-        "MD101",
-        "PriorError",
-        "A prior is no probability distribution: a number is negative or not finite, the sum "
-        "is not one, or labels are missing or occur twice.",
-        "Give non-negative numbers that sum to one, with one distinct label each; "
-        "Prior.from_counts and Prior.from_data make them from data.",
-    ),
-    Kind(
-        "MD102",
-        "KernelError",
-        "A kernel is not row-stochastic: its shape, an entry, the sum of a row or a label "
-        "does not fit.",
-        "Give one row for each input and one column for each output, rows that sum to one, "
-        "and labels in the order of the prior.",
-    ),
-    Kind(
-        "MD103",
-        "LevelError",
-        "A privacy level, or a list of notions, has no meaning.",
-        "Give notions with levels in nats, at least zero, such as md.PML(0.5) or pml:0.5; "
-        "several go in a list. What a notion needs beside levels follows them in its text, as in "
-        "dp:1,adjacent; for one of your own its class says how that is read (written).",
-    ),
-    Kind(
-        "MD104",
-        "UtilityError",
-        "A utility does not fit the problem in its shape, labels or numbers. Where none is "
-        "named, 'mechdesign certify' takes Hamming's, the share of reports that are right, which "
-        "needs outputs with names of symbols.",
-        "Give a matrix with symbols as rows and outputs as columns, finite numbers, and the "
-        "labels of the prior. For a kernel whose outputs are no symbols give --utility "
-        "mutual-information or such a matrix, or say with --outputs which symbol each column "
-        "reports.",
-    ),
-    Kind(
-        "MD105",
-        "RequirementError",
-        "A requirement has no meaning, or does not fit the design that it is asked of.",
-        "Compare its labels with those of the design and its numbers with what the message "
-        "expects.",
-    ),
-    Kind(
-        "MD106",
-        "DataError",
-        "A table, file or column cannot be read as asked: it is missing, empty, or holds "
-        "values that do not fit.",
-        "Check path, column and missing values (--missing says what to do with them).",
-    ),
-    Kind(
-        "MD107",
-        "UnknownNameError",
-        "A name is not known where it was used; the message lists those that are and suggests "
-        "the nearest.",
-        "Use one of those names; for one of your own, import its module first, or write "
-        "package.module:Name.",
-    ),
-    Kind(
-        "MD201",
-        "NoMethodError",
-        "No method solves this combination of utility, notions and requirements; the message "
-        "gives the reason of each.",
-        "Ask for another solver, notion or utility; 'mechdesign design … --explain' says what "
-        "applies without solving.",
-    ),
-    Kind(
-        "MD301",
-        "InfeasibleError",
-        "No kernel satisfies everything that is asked, and there is a proof. The message "
-        "names what clashes and the smallest levels that would do.",
-        "Raise one of those levels or drop one of the requirements; --output keeps the proof, "
-        "which 'mechdesign verify' checks.",
-    ),
-    Kind(
-        "MD401",
-        "SolverError",
-        "A solver stopped without a usable answer: for want of time, or in floats that do not "
-        "suffice.",
-        "Allow more time (--time-limit), or ask for another solver; --explain lists those "
-        "that apply.",
-    ),
-    Kind(
-        "MD402",
-        "UntoldError",
-        "No private kernel's reports answer the question that is to be estimated, however "
-        "many they are.",
-        "Ask for less (totals of groups), raise the level, or drop the requirement that "
-        "forbids it.",
-    ),
-    Kind(
-        "MD501",
-        "CertificateError",
-        "A kernel failed its exact check and is not returned; the evidence holds what failed.",
-        "For a kernel of your own, make it private with md.certify; for one of the package "
-        "this is a mistake of ours: report it with the input.",
-    ),
-    Kind(
-        "MD601",
-        "StorageError",
-        "A saved file has an unknown schema or missing parts, or was altered after it was saved.",
-        "Take the file from where it was made; 'mechdesign verify' says which part fails; a "
-        "newer file needs a newer version.",
-    ),
-    Kind(
-        "MD602",
-        "MissingLibraryError",
-        "What was asked needs a library that is not installed; it comes with an extra.",
-        "Run the command that the message names, such as: pip install 'mechdesign[web]'.",
-    ),
-    Kind(
-        "MD701",
-        "command line",
-        "A command, an option or its value is not understood.",
-        "Compare with 'mechdesign COMMAND --help'.",
-    ),
-    Kind(
-        "MD702",
-        "interrupted",
-        "The run was stopped by the user; no file was left half written.",
-        "Run it again; releases of files go on where they stopped, as the message of the "
-        "command says.",
-    ),
-    Kind(
-        "MD703",
-        "output",
-        "Output cannot be written, as standard output is closed or full.",
-        "Send it to a file with room, or to /dev/null.",
-    ),
-    Kind(
-        "MD800",
-        "MechdesignWarning",
-        "Base class of every warning of the package.",
-        "Filter it where all of them are treated alike.",
-    ),
-    Kind(
-        "MD801",
-        "ZeroMassWarning",
-        "Symbols of zero prior mass are left out of the design, and come back with reports "
-        "that are harmless.",
-        "Nothing, if they cannot occur; otherwise give them mass.",
-    ),
-    Kind(
-        "MD802",
-        "GapWarning",
-        "The kernel is certified private, but its value may be below the optimum by the gap "
-        "that is told.",
-        "Allow more time, or use the kernel: its privacy does not depend on the gap.",
-    ),
-    Kind(
-        "MD803",
-        "NoGuaranteeWarning",
-        "A guarantee has no finite level, or does not hold for everybody; the message says why.",
-        "Choose a notion that covers the case, or tell those concerned what is not protected.",
-    ),
-    Kind(
-        "MD804",
-        "RepeatWarning",
-        "Several reports about one person leak more together than each alone.",
-        "Compose their levels (md.compose, 'mechdesign compose'), or keep the first report "
-        "and repeat it (identities).",
-    ),
-    Kind(
-        "MD805",
-        "ExposureWarning",
-        "Others can read what should be secret, such as the key of a release.",
-        "Take away their permission, and make a new key if somebody may have read it.",
-    ),
-    Kind(
-        "MD806",
-        "PrecisionWarning",
-        "There are too few reports: the error of an estimate is as large as what it estimates "
-        "can be.",
-        "Collect as many reports as 'mechdesign plan' says, or estimate less.",
-    ),
-    Kind(
-        "MD807",
-        "MisfitWarning",
-        "The reports are very unlikely to come from the mechanism that is said to have made them.",
-        "Check that the file of the mechanism belongs to these reports, and that nothing was "
-        "filtered or recoded.",
-    ),
-    Kind(
-        "MD808",
-        "UntoldWarning",
-        "Reports of this mechanism are uninformative about the secret, or about a part of it.",
-        "Estimate totals of groups (--by blocks), or design for estimates (-u estimation).",
-    ),
-    Kind(
-        "MD809",
-        "CountsWarning",
-        "A file holds the exact counts of the people that it is about, as a prior, or a kernel "
-        "from which they can be computed; the message says how many digits.",
-        "Publish the public form (--public) of a design for counts with noise (--prior-noise), "
-        "rounded shares (--round-prior) or other people's data.",
-    ),
-    Kind(
-        "MD810",
-        "EdgesWarning",
-        "The edges of bins were chosen by the very numbers that they are to hide.",
-        "Give edges that do not depend on the data, such as 0,18,65,120.",
-    ),
-    Kind(
-        "MD811",
-        "OutsideWarning",
-        "Points belong to no place and are left out; their number is told.",
-        "Widen the grid or the places, or accept that they are missing from every estimate.",
-    ),
-    Kind(
-        "MD812",
-        "AlikeWarning",
-        "Symbols differ only by what people overlook: spaces, letter case, encodings.",
-        "Merge them before designing, if they mean the same.",
-    ),
-    Kind(
-        "MD813",
-        "LeftoverWarning",
-        "A run that was stopped left unfinished files behind.",
-        "Delete them, or run the command again to finish.",
-    ),
-    Kind(
-        "MD815",
-        "UnhiddenWarning",
-        "A released file has columns as they stand that the ledger, the design or the plan knows "
-        "as secrets: who sees them needs no report.",
-        "Leave them out (--drop-column NAME, drop=), write reports alone (--only-reports), or "
-        "take the reports that they have for the input.",
-    ),
-    Kind(
-        "MD816",
-        "DisclosureWarning",
-        "A best guess of the secret from one single report is right with probability 99.9 % or "
-        "more where all symbols are equally likely: nothing is hidden in effect, whatever the "
-        "level is called.",
-        "Ask for a smaller level: under LDP reports of N symbols are guessed right with "
-        "probability e^level / (e^level + N - 1) at most. Where nothing needs to be hidden, use it "
-        "as it is.",
-    ),
-    Kind(
-        "MD817",
-        "GlyphWarning",
-        "A picture has empty boxes in place of characters that no installed font has.",
-        "Install a font that has them, such as Noto Sans CJK for Chinese, Japanese and Korean, or "
-        "save the picture as .svg, in which they are text.",
-    ),
-    Kind(
-        "MD818",
-        "OpenBinWarning",
-        "Distances between bins are those of their middles, and a bin without an end has none: it "
-        "is taken as one as wide as the bin beside it.",
-        "End the bins, as in 0,18,65,120 in place of 0,18,65,inf, or design without distances "
-        "(-u hamming, -u estimation).",
-    ),
-)
-_KIND_OF_NAME = {kind.name: kind for kind in KINDS}
-
-
-def kind_of(cls: type[BaseException]) -> Kind:
-    """The kind of a class of errors or warnings; one of one's own has that of its nearest base.
-
-    >>> kind_of(PriorError).code
-    'MD101'
-    """
-    return next(
-        _KIND_OF_NAME[base.__name__] for base in cls.__mro__ if base.__name__ in _KIND_OF_NAME
+KINDS = tuple(
+    sorted(
+        (
+            *(_kind(cls) for cls in [*vars().values()] if hasattr(cls, "advice")),
+            Kind(
+                "MD701",
+                "command line",
+                "A command, an option or its value is not understood.",
+                "Compare with 'mechdesign COMMAND --help'.",
+            ),
+            Kind(
+                "MD702",
+                "interrupted",
+                "The run was stopped by the user; no file was left half written.",
+                "Run it again; releases of files go on where they stopped, as the message of the "
+                "command says.",
+            ),
+            Kind(
+                "MD703",
+                "output",
+                "Output cannot be written, as standard output is closed or full.",
+                "Send it to a file with room, or to /dev/null.",
+            ),
+        ),
+        key=lambda kind: kind.code,
     )
+)
 
 
 def explained(code: str) -> Kind:

@@ -581,11 +581,9 @@ def read_integer(word: Any) -> int:
         raise ValueError(f"expected at most {MOST_DIGITS:,} digits, got {quote(word, 40)}")
     if len(text) <= _STEP:
         return int(text)
-    # Python reads a limited number of digits at once; halves keep the work small.
-    middle = len(text) // 2
-    low = text[-middle:]
-    sign = -1 if text[0] == "-" else 1
-    return read_integer(text[:-middle]) * 10**middle + sign * read_integer(low)
+    from flint import fmpz  # Python reads and writes a limited number of digits
+
+    return int(fmpz(text.removeprefix("+")))
 
 
 def write_integer(value: int) -> str:
@@ -594,14 +592,12 @@ def write_integer(value: int) -> str:
     >>> write_integer(-10**5000) == "-1" + "0" * 5000
     True
     """
-    if value < 0:
-        return "-" + write_integer(-value)
-    # A digit is more than three bits; Python writes a limited number of them at once.
+    # A digit is more than three bits.
     if value.bit_length() <= 3 * _STEP:
         return str(value)
-    low = value.bit_length() // 7
-    above, below = divmod(value, 10**low)
-    return write_integer(above) + write_integer(below).rjust(low, "0")
+    from flint import fmpz
+
+    return str(fmpz(value))
 
 
 def write_fraction(value: Fraction) -> str:

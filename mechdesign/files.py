@@ -182,6 +182,7 @@ def _no_json(subject: str, got: str, remedy: str) -> StorageError:
 
 # Interrupts
 
+
 class _Waiting:
     """Interrupts that wait while something is done that must not stop half-way."""
 

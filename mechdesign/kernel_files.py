@@ -30,13 +30,12 @@ def load_kernel(
     What :func:`save` wrote; a JSON array of rows; a JSON object with ``kernel`` and optionally
     ``inputs`` and ``outputs``; or a CSV matrix with labels.
     """
-    text = "" if str(path).lower().endswith(".csv") else read_text(path)
-    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-        content = parse_json(text, f"file {path}")
+    content = _json_in(path)
+    if content is not None:
         named = {"kernel": content} if isinstance(content, list) else content
         if "kernel" not in named or named.get("format") == FORMAT:
             return from_json(content, str(path))
-        exact = parse_json(text, f"file {path}", exact=True)
+        exact = _json_in(path, exact=True)
         rows: Any = rows_as_written(exact if isinstance(exact, list) else exact["kernel"])
         return Mechanism(
             rows or named["kernel"],
@@ -65,15 +64,18 @@ def _refuse_unlabelled(path: str | Path, matrix: NDArray[Any], inputs: list[Labe
         )
 
 
+def _json_in(path: str | Path, *, exact: bool = False) -> Any:
+    """The object or array that a file holds; ``None`` for CSV."""
+    text = "" if str(path).lower().endswith(".csv") else read_text(path)
+    is_json = text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+    return parse_json(text, f"file {path}", exact=exact) if is_json else None
+
+
 def is_plan_file(path: str | Path) -> bool:
     """Whether a file says that it is a plan for several columns, or the public form of one."""
-    if str(path).lower().endswith(".csv"):
-        return False
-    text = read_text(path)
-    if text.lstrip("\ufeff \t\r\n")[:1] != "{":
-        return False
-    content = parse_json(text, f"file {path}")
-    return content.get("format") == FORMAT and content.get("kind") in ("plan", "public plan")
+    content = _json_in(path)
+    is_ours = isinstance(content, dict) and content.get("format") == FORMAT
+    return is_ours and content.get("kind") in ("plan", "public plan")
 
 
 def check_order(kernel: str | Path, table: str | Path) -> None:
@@ -83,8 +85,8 @@ def check_order(kernel: str | Path, table: str | Path) -> None:
     is_first, is_second = (str(path).lower().endswith(".json") for path in (kernel, table))
     if is_first or not is_second or not Path(table).is_file():
         return
-    content = parse_json(read_text(table), f"file {table}")
-    if content.get("format") == FORMAT:
+    content = _json_in(table)
+    if isinstance(content, dict) and content.get("format") == FORMAT:
         raise InputError(
             "files",
             expected="the saved design first, then the table",

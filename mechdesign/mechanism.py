@@ -10,15 +10,17 @@ from copy import copy
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import Flag, Number, Whole, checked
 from .errors import DisclosureWarning, KernelError, listed, quote, warn
-from .exact import common_integers, dyadic, fraction, is_whole, nearest_float
+from .exact import common_integers, dyadic, fraction, nearest_float
 from .labels import Label, check_labels, counted, near_miss, short_names, told_shape
-from .numeric import finite_matrix, finite_number, truth_value
+from .numeric import finite_matrix
 from .prior import Prior
 from .schema import Schema
 
@@ -30,6 +32,7 @@ _NEGATIVE_TOLERANCE = 1e-9
 _DISCLOSED = Fraction(999, 1000)
 #: Bits of a denominator.
 MOST_BITS = 1 << 20
+_SECOND = "pass the probability of the second mechanism"
 
 
 class Mechanism:
@@ -74,6 +77,7 @@ class Mechanism:
     #: Names of the columns that the inputs are made of, where they are known.
     schema: Schema | None = None
 
+    @checked(KernelError, normalise=Flag())
     def __init__(
         self,
         kernel: ArrayLike,
@@ -82,7 +86,6 @@ class Mechanism:
         *,
         normalise: bool = False,
     ) -> None:
-        normalise = truth_value(normalise, "normalise", error=KernelError)
         matrix = _checked_kernel(kernel, normalise)
         if inputs is None:
             inputs = _row_labels(kernel)
@@ -95,6 +98,7 @@ class Mechanism:
         self._fill(*found, inputs, outputs)
 
     @classmethod
+    @checked(KernelError, bits=Whole(0, MOST_BITS, remedy="pass the power of two of the weights"))
     def from_weights(
         cls,
         weights: NDArray[Any],
@@ -105,13 +109,6 @@ class Mechanism:
         check: bool = True,
     ) -> Mechanism:
         """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
-        if not is_whole(bits, 0, MOST_BITS):
-            raise KernelError(
-                "denominator of kernel weights",
-                expected=f"a number of bits from 0 to {MOST_BITS}",
-                got=quote(bits),
-                remedy="pass the power of two that the weights are over",
-            )
         return cls.over(weights, 1 << int(bits), inputs, outputs, check=check)
 
     @classmethod
@@ -130,34 +127,22 @@ class Mechanism:
         do not sum to the denominator, a positive integer, within 1e-6 of it.
         """
         mechanism = cls.__new__(cls)
+        expected, got, remedy = "an N×M array of integers", "", "give one row per input"
         try:
             array = np.array(weights)
             got = "" if array.ndim == 2 and 0 not in array.shape else f"shape {array.shape}"
         except ValueError:
             got = f"a {type(weights).__name__} of rows of different lengths"
+        if not got:
+            mixed = array.dtype == object
+            whole = mixed and all(isinstance(w, (int, np.integer)) for w in array.flat)
+            if not whole and not np.issubdtype(array.dtype, np.integer):
+                expected, remedy = "integers", "use Mechanism(...) for floats"
+                got = "other objects" if mixed else f"dtype {array.dtype}"
+            elif (array < 0).any():
+                expected, got, remedy = "non-negative integers", str(array.min()), "correct it"
         if got:
-            raise KernelError(
-                "kernel weights",
-                expected="an N×M array of integers",
-                got=got,
-                remedy="give one row per input",
-            )
-        mixed = array.dtype == object
-        whole = all(isinstance(w, (int, np.integer)) for w in array.flat) if mixed else False
-        if not whole and not np.issubdtype(array.dtype, np.integer):
-            raise KernelError(
-                "kernel weights",
-                expected="integers",
-                got="other objects" if mixed else f"dtype {array.dtype}",
-                remedy="use Mechanism(...) for floats",
-            )
-        if (array < 0).any():
-            raise KernelError(
-                "kernel weights",
-                expected="non-negative integers",
-                got=str(array.min()),
-                remedy="correct the entry",
-            )
+            raise KernelError("kernel weights", expected=expected, got=got, remedy=remedy)
         mechanism._fill(array, denominator, inputs, outputs)
         off = mechanism.row_error
         if check and off > Fraction(_ROW_TOLERANCE):
@@ -280,6 +265,11 @@ class Mechanism:
 
     # Building mechanisms from mechanisms (all exact: integer weights in, integer weights out)
 
+    def _over(self, weights: NDArray[Any], one: int, outputs: Iterable[Any]) -> Mechanism:
+        """A kernel on the same inputs."""
+        found = Mechanism.over(weights, one, self.inputs, outputs, check=False)
+        return found.with_schema(self.schema)
+
     def cascade(self, channel: Mechanism) -> Mechanism:
         """Post-processing: feed this mechanism's output into ``channel``.
 
@@ -294,9 +284,7 @@ class Mechanism:
                 remedy="give both the same labels in the same order",
             )
         weights = self.weights.astype(object) @ channel.weights.astype(object)
-        one = self.denominator * channel.denominator
-        found = Mechanism.over(weights, one, self.inputs, channel.outputs, check=False)
-        return found.with_schema(self.schema)
+        return self._over(weights, self.denominator * channel.denominator, channel.outputs)
 
     def __matmul__(self, channel: Mechanism) -> Mechanism:
         return self.cascade(channel)
@@ -307,8 +295,8 @@ class Mechanism:
         found = Mechanism.over(
             np.kron(self.weights.astype(object), other.weights.astype(object)),
             self.denominator * other.denominator,
-            [(a, b) for a in self.inputs for b in other.inputs],
-            [(a, b) for a in self.outputs for b in other.outputs],
+            product(self.inputs, other.inputs),
+            product(self.outputs, other.outputs),
             check=False,
         )
         if self.schema is None or other.schema is None:
@@ -327,14 +315,8 @@ class Mechanism:
             )
         left, right = self.weights.astype(object), other.weights.astype(object)
         pairs = (left[:, :, None] * right[:, None, :]).reshape(self.shape[0], -1)
-        found = Mechanism.over(
-            pairs,
-            self.denominator * other.denominator,
-            self.inputs,
-            [(a, b) for a in self.outputs for b in other.outputs],
-            check=False,
-        )
-        return found.with_schema(self.schema)
+        outputs = product(self.outputs, other.outputs)
+        return self._over(pairs, self.denominator * other.denominator, outputs)
 
     def merge(self, groups: Iterable[Sequence[Any]] | Callable[[Any], Any]) -> Mechanism:
         """Report only which group an output is in.
@@ -383,9 +365,9 @@ class Mechanism:
         weights = np.zeros((self.shape[0], len(new)), dtype=object)
         for j, label in enumerate(self.outputs):
             weights[:, place[target[label]]] += self.weights[:, j]
-        found = Mechanism.over(weights, self.denominator, self.inputs, new)
-        return found.with_schema(self.schema)
+        return self._over(weights, self.denominator, new)
 
+    @checked(KernelError, weight=Number(0, 1, "weight of a mixture", _SECOND))
     def mix(self, other: Mechanism, weight: Any) -> Mechanism:
         """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
         other = mechanism_of(other, "second mechanism")
@@ -396,20 +378,16 @@ class Mechanism:
                 got="different labels",
                 remedy="relabel or merge first",
             )
-        remedy = "pass the probability of the second mechanism"
-        finite_number(weight, "weight of a mixture", 0, 1, error=KernelError, remedy=remedy)
         share = fraction(weight)
         mine, theirs, one = self._beside(other)
         mixed = mine * (share.denominator - share.numerator) + theirs * share.numerator
-        found = Mechanism.over(mixed, one * share.denominator, self.inputs, self.outputs)
-        return found.with_schema(self.schema)
+        return self._over(mixed, one * share.denominator, self.outputs)
 
     def trimmed(self) -> Mechanism:
         """Without the outputs that never occur, whatever the secret."""
         used = np.flatnonzero((self.weights != 0).any(axis=0))
         outputs = [self.outputs[j] for j in used]
-        found = Mechanism.over(self.weights[:, used], self.denominator, self.inputs, outputs)
-        return found.with_schema(self.schema)
+        return self._over(self.weights[:, used], self.denominator, outputs)
 
     # How it looks
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import secrets
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from decimal import Decimal
@@ -18,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bins import bins_by_name
+from .checks import Number, Whole, checked
 from .discrete_laplace import discrete_laplace
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, nearest_name, quote, warn
 from .exact import fraction, is_whole
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
-from .numeric import finite_number
 from .schema import Schema
 from .tables.counting import count_labels
 from .tables.text import Dialect
@@ -98,13 +97,15 @@ class Prior:
             )
         self._fill(masses, labels)
 
-    def _fill(self, masses: Sequence[int], labels: Iterable[Any] | None) -> None:
+    def _fill(
+        self, masses: Sequence[int], labels: Iterable[Any] | None, *, warns: bool = True
+    ) -> None:
         shared = math.gcd(*masses)
         self.weights = tuple(n // shared for n in masses) if shared > 1 else tuple(masses)
         self.total = sum(self.weights)
         self.labels = check_labels(labels, len(masses), "prior labels", PriorError)
         empty = [self.labels[i] for i, n in enumerate(self.weights) if n == 0]
-        if empty:
+        if empty and warns:
             warn(
                 f"prior: {len(empty)} of {len(masses)} symbols have zero mass "
                 f"({listing(empty)}); a design is made on the others, and these symbols get a "
@@ -285,7 +286,10 @@ class Prior:
         )
 
     @classmethod
-    def _from_masses(cls, masses: Sequence[int], labels: Iterable[Any] | None) -> Prior:
+    def _from_masses(
+        cls, masses: Sequence[int], labels: Iterable[Any] | None, *, warns: bool = True
+    ) -> Prior:
+        """Raises :class:`PriorError`; ``warns`` of symbols without mass unless they were named."""
         if not masses or not any(masses):
             raise PriorError(
                 "prior",
@@ -294,7 +298,7 @@ class Prior:
                 remedy="check the counts",
             )
         prior = cls.__new__(cls)
-        prior._fill(masses, labels)
+        prior._fill(masses, labels, warns=warns)
         return prior
 
     # What it says
@@ -382,14 +386,12 @@ class Prior:
         for label, weight in zip(self.labels, self.weights, strict=True):
             part = self.schema.parts(label, kept.names)
             masses[part] = masses.get(part, 0) + weight
-        with warnings.catch_warnings():
-            # Symbols without mass were named when the prior was made.
-            warnings.simplefilter("ignore", ZeroMassWarning)
-            found = Prior._from_masses(list(masses.values()), list(masses)).with_schema(kept)
-            return self._known_of(found)
+        found = Prior._from_masses(list(masses.values()), list(masses), warns=False)
+        return self._known_of(found.with_schema(kept))
 
     # What a kernel may give back of it
 
+    @checked(PriorError, digits=Whole(1, 15, "digits of a rounded prior", "pass 2 or 3"))
     def rounded(self, digits: int) -> Prior:
         """The prior whose masses are the nearest multiples of 10^−digits with sum one.
 
@@ -413,12 +415,12 @@ class Prior:
         >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).rounded(2)
         Prior({a: 0.62, b: 0.37, c: 0.01})
         """
-        if not is_whole(digits, 1, 15) or 10**digits < len(self.support):
+        if 10**digits < len(self.support):
             raise PriorError(
                 "digits of a rounded prior",
-                expected="a whole number from 1 to 15, with at least as many multiples as symbols",
-                got=f"{quote(digits)} for {len(self.support)} symbols",
-                remedy="take more digits" if is_whole(digits, 1, 15) else "pass 2 or 3",
+                expected="at least as many multiples as symbols",
+                got=f"{digits} for {len(self.support)} symbols",
+                remedy="take more digits",
             )
         units = 10**digits
         quotas = [Fraction(weight * units, self.total) for weight in self.weights]
@@ -432,6 +434,7 @@ class Prior:
                 masses[x] += step
         return self._with_masses(masses)
 
+    @checked(PriorError, epsilon=Number(1e-9, subject="level of noise"))
     def with_noise(
         self, epsilon: float, *, people: int | None = None, seed: int | None = None
     ) -> Prior:
@@ -466,7 +469,7 @@ class Prior:
         >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).with_noise(0.1, seed=2)
         Prior({a: 0.6232, b: 0.3763, c: 0.0005051})
         """
-        level = fraction(finite_number(epsilon, "level of noise", 1e-9, error=PriorError))
+        level = fraction(epsilon)
         total = self.counted if people is None else people
         if total is None or not is_whole(total, 1) or total % self.total:
             raise PriorError(
@@ -483,10 +486,8 @@ class Prior:
         return found
 
     def _with_masses(self, masses: Sequence[int]) -> Prior:
-        """Other masses on the same symbols; who made the prior was told of those without."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroMassWarning)
-            found = Prior._from_masses(masses, self.labels).with_schema(self.schema)
+        """Other masses on the same symbols."""
+        found = Prior._from_masses(masses, self.labels, warns=False).with_schema(self.schema)
         found.noise = self.noise
         return found
 
@@ -516,18 +517,11 @@ class Prior:
 
     def reordered(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its symbols in another order."""
-        if not is_iterable(labels):
-            raise PriorError(
-                "order of the symbols",
-                expected="a list of the prior's labels",
-                got=quote(labels),
-                remedy="list each label once",
-            )
-        with warnings.catch_warnings():
-            # Symbols without mass were named when the prior was made.
-            warnings.simplefilter("ignore", ZeroMassWarning)
-            masses = [self.weights[self.index(label)] for label in labels]
-            return self._known_of(Prior._from_masses(masses, labels).with_schema(self.schema))
+        asked = "order of the symbols", "a list of the prior's labels"
+        labels = listed(labels, *asked, PriorError, "list each label once")
+        masses = [self.weights[self.index(label)] for label in labels]
+        found = Prior._from_masses(masses, labels, warns=False)
+        return self._known_of(found.with_schema(self.schema))
 
     def index(self, label: Any) -> int:
         """Position of a label."""
@@ -628,9 +622,7 @@ def sampled_prior(counts: Any, labels: Iterable[Any] | None = None) -> Prior:
     total = sum(masses)
     if 0 in masses and total > one and all(mass % one == 0 for mass in masses):
         masses = [2 * mass or one for mass in masses]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ZeroMassWarning)
-        return Prior._from_masses(masses, labels)
+    return Prior._from_masses(masses, labels, warns=False)
 
 
 def _integers(values: Iterable[Any]) -> tuple[list[int], int]:
@@ -638,37 +630,28 @@ def _integers(values: Iterable[Any]) -> tuple[list[int], int]:
 
     Numbers with the same denominator, as floats of one size are, cost one multiplication each.
     """
-    if isinstance(getattr(values, "shape", None), tuple) and len(values.shape) != 1:  # type: ignore[attr-defined]
+    shape = getattr(values, "shape", None)
+    if isinstance(shape, tuple) and len(shape) != 1:
         raise PriorError(
             "prior",
             expected="a vector of N probabilities",
-            got=f"an array of shape {values.shape}",  # type: ignore[attr-defined]
+            got=f"an array of shape {shape}",
             remedy="pass one dimension",
         )
-    if isinstance(values, (str, bytes)) or not is_iterable(values):
-        raise PriorError(
-            "prior",
-            expected="a sequence of numbers",
-            got=f"{quote(values)}",
-            remedy="pass a list of probabilities, or use Prior.from_csv for a file",
-        )
+    remedy = "pass a list of probabilities, or use Prior.from_csv for a file"
+    given = listed(values, "prior", "a sequence of numbers", PriorError, remedy)
     if isinstance(values, np.ndarray):
-        values = values.tolist()
+        given = values.tolist()
     masses = []
-    for i, value in enumerate(values):
+    for i, value in enumerate(given):
         try:
             mass = _ratio(value)
         except (TypeError, ValueError, OverflowError):
+            mass = None
+        if mass is None or mass[0] < 0:
             raise PriorError(
                 "prior",
-                expected="finite numbers",
-                got=f"{quote(value)} at position {i}",
-                remedy="remove or replace the entry",
-            ) from None
-        if mass[0] < 0:
-            raise PriorError(
-                "prior",
-                expected="non-negative numbers",
+                expected="finite numbers" if mass is None else "non-negative numbers",
                 got=f"{quote(value)} at position {i}",
                 remedy="remove or replace the entry",
             )

@@ -196,20 +196,6 @@ class PublicDesign(Mechanism):
         made.fingerprint = public_fingerprint(made, made.notions, made.stated)
         return made
 
-    def __reduce__(self) -> Any:
-        return _rebuilt, (
-            self._plain.with_schema(self.schema),
-            self.notions,
-            self.stated,
-            self.question,
-        )
-
-    @property
-    def _plain(self) -> Mechanism:
-        return Mechanism.over(
-            self.weights, self.denominator, self.inputs, self.outputs, check=False
-        )
-
     def __repr__(self) -> str:
         checked = ", ".join(str(n) for n in self.notions if not n.uses_prior) or "none"
         stated = ", ".join([*(str(n) for n in self.notions if n.uses_prior), *self.stated])
@@ -231,12 +217,3 @@ def _checked(question: Question, symbols: tuple[Label, ...]) -> Question:
     found = asked.question(symbols)
     check_sizes(found.weights)
     return found
-
-
-def _rebuilt(
-    mechanism: Mechanism,
-    notions: tuple[PrivacyNotion, ...],
-    stated: tuple[str, ...],
-    question: Question | None,
-) -> PublicDesign:
-    return PublicDesign.of(mechanism, notions, stated, question)

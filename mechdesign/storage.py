@@ -542,8 +542,9 @@ def _stated_in(content: dict[str, Any]) -> list[str]:
 
 
 def _proof_in(content: dict[str, Any]) -> Infeasibility:
-    asked = parts_from_json(content, "prior", "notions", "requirements", "outputs")
-    proof = stated_proof(*asked, partial(duals_from_json, content["duals"]))
+    names = "prior", "notions", "requirements", "outputs"
+    prior, notions, asked, outputs = parts_from_json(content, *names)
+    proof = stated_proof(prior, notions, asked, outputs, partial(duals_from_json, content["duals"]))
     if proof is None:
         raise InputError(
             "the dual variables do not prove that no kernel satisfies what is asked, so the file "

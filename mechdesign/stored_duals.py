@@ -22,23 +22,24 @@ from .program.worst import LeastProgram, WorstTruthProgram
 _SMALL_MATRIX = 10**6
 # Matrices of dual variables that belong to one bound, and some more.
 _MATRICES = 8
+# What those of designs for estimates consist of.
+_OF_ESTIMATES = "prices", "multipliers", "mixture", "inverse"
 
 
 def duals_to_json(duals: Duals) -> dict[str, Any]:
     """Dual variables as plain values, matrices by their entries other than zero."""
     # JSON has no other numbers than finite ones, and no bound makes use of others.
-    no_prices = duals.prices is None or not np.isfinite(duals.prices).all()
-    prices = None if no_prices or duals.prices is None else duals.prices.tolist()
-    multipliers = None
-    if duals.multipliers is not None:
-        multipliers = [[_sparse_out(part) for part in parts] for parts in duals.multipliers]
-    found: dict[str, Any] = {"prices": prices, "multipliers": multipliers}
-    if duals.sums is not None:
-        found["averages"] = [[_sparse_out(part) for part in parts] for parts in duals.sums]
-    for name in ("limits", "mixture", "inverse"):
-        numbers = getattr(duals, name)
-        if numbers is not None and np.isfinite(numbers).all():
-            found[name] = numbers.tolist()
+    vectors = {
+        name: numbers.tolist()
+        for name in ("prices", "limits", "mixture", "inverse")
+        if (numbers := getattr(duals, name)) is not None and np.isfinite(numbers).all()
+    }
+    lists = {
+        name: [[_sparse_out(part) for part in parts] for parts in matrices]
+        for name, matrices in (("multipliers", duals.multipliers), ("averages", duals.sums))
+        if matrices is not None
+    }
+    found: dict[str, Any] = {"prices": None, "multipliers": None, **vectors, **lists}
     if duals.branches is not None:
         found["branches"] = [
             {
@@ -70,51 +71,53 @@ def duals_from_json(part: dict[str, Any], problem: Problem, counted: bool = Fals
     Raises ``ValueError`` for matrices larger than any dual variables of the problem, each alone or
     all together, before they are made.
     """
-    prior, parts = problem.program.prior, problem.program.cone.parts
-    if isinstance(problem.program, EstimationProgram):
-        known = {"prices", "multipliers", "mixture", "inverse"}
-        if part.keys() - known or part["multipliers"] is not None:
+    program, parts = problem.program, problem.program.cone.parts
+    size = len(program.prior)
+    shapes: dict[str, tuple[int, ...]] = {"prices": (size,), "mixture": (0,), "limits": (0,)}
+    if isinstance(program, EstimationProgram):
+        if part.keys() - {*_OF_ESTIMATES} or part["multipliers"] is not None:
             raise ValueError("dual variables of another kind than those of estimates")
+        shapes["inverse"] = (size, size)
     elif "inverse" in part:
         raise ValueError("dual variables of estimates, where none are asked")
+    if isinstance(program, WorstTruthProgram):
+        shapes |= {"mixture": (program.truths.count,), "inverse": (program.parts * size, size)}
+    if isinstance(program, LinearProgram):
+        shapes["limits"] = (len(program.limits),)
+    if isinstance(program, LeastProgram):
+        shapes["mixture"] = (len(program.alternatives),)
     if "branches" in part and all(r.most_outputs is None for r in problem.requirements):
         raise ValueError("a search that nothing asks for")
-    hypotheses = [part.width for part in parts]
-    side = max(len(problem.prior), len(problem.outputs))
-    most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
-    prices = None if part["prices"] is None else np.array(part["prices"], dtype=float)
-    if prices is not None and (prices.shape != (len(prior),) or not np.isfinite(prices).all()):
-        raise ValueError(f"prices of shape {prices.shape} for {len(prior)} symbols")
-    lists = [part["multipliers"], part.get("averages")]
     searched = _branches_in(part, len(problem.outputs))
+    side = max(len(problem.prior), len(problem.outputs))
+    most = max(_SMALL_MATRIX, 4 * side * max([side, *(own.width for own in parts)]))
     total = sum(
-        _entries(matrix)
+        max(rows, 0) * max(columns, 0)
         for some in (part, *(branch["duals"] for branch in searched or ()))
-        for parts in (some["multipliers"], some.get("averages"))
-        for row in parts or ()
-        for matrix in row
+        for matrices in (some["multipliers"], some.get("averages"))
+        for row in matrices or ()
+        for rows, columns in (map(read_integer, matrix["shape"]) for matrix in row)
     )
     if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual variables of {total} entries together")
-    program = problem.program
-    counts = (len(parts), len(program.sums) + counted)
-    for name, given, count in zip(("multipliers", "averages"), lists, counts, strict=True):
-        if given is not None and (len(given) != count or not all(given)):
-            raise ValueError(f"{name} of {len(given)} parts in place of {count}")
-    multipliers, sums = (
-        None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
-        for parts in lists
-    )
-    offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    limits = _numbers_in(part, "limits", count)
-    count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    inverses = 1
-    if isinstance(program, WorstTruthProgram):
-        count, inverses = program.truths.count, program.parts
-    mixture, branches = _numbers_in(part, "mixture", count), None
-    if searched is not None:
-        branches = tuple(
+    counts = {"multipliers": len(parts), "averages": len(program.sums) + counted}
+    lists = {name: part[name] for name in counts if part.get(name) is not None}
+    for name, given in lists.items():
+        if len(given) != counts[name] or not all(given):
+            raise ValueError(f"{name} of {len(given)} parts in place of {counts[name]}")
+    made: dict[str, Any] = {
+        {"averages": "sums"}.get(name, name): tuple(
+            tuple(_sparse_in(matrix, most) for matrix in row) for row in given
+        )
+        for name, given in lists.items()
+    }
+    vectors: dict[str, Any] = {
+        name: _numbers_in(part, name, *shape) for name, shape in shapes.items()
+    }
+    branches = (
+        None
+        if searched is None
+        else tuple(
             Branch(
                 tuple(some["excluded"]),
                 duals_from_json(some["duals"], problem, some["counted"]),
@@ -122,9 +125,14 @@ def duals_from_json(part: dict[str, Any], problem: Problem, counted: bool = Fals
             )
             for some in searched
         )
-    inverse = _numbers_in(part, "inverse", inverses * len(prior), len(prior))
-    every = prices, multipliers, sums, offset, power, limits, mixture, branches
-    return Duals(*every, inverse=inverse)
+    )
+    return Duals(
+        **vectors,
+        **made,
+        offset=float(part.get("offset", 0.0)),
+        power=read_integer(part.get("power", 0)),
+        branches=branches,
+    )
 
 
 def check_shapes(duals: Duals, problem: Problem) -> None:
@@ -167,11 +175,6 @@ def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.floa
     if found.shape != shape or not np.isfinite(found).all():
         raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
     return found
-
-
-def _entries(part: dict[str, Any]) -> int:
-    rows, columns = (read_integer(size) for size in part["shape"])
-    return max(rows, 0) * max(columns, 0)
 
 
 def _sparse_in(part: dict[str, Any], most: int) -> NDArray[np.float64]:

@@ -86,40 +86,39 @@ SUMS: dict[str, Any] = {
 CONIC = {"MIPrivacy", "MIPufferfish"}
 
 
-def optimum(
-    masses: tuple[Any, ...], gains: Any, asked: tuple[Asked, ...], rows: list[PlainRow]
-) -> float | None:
-    """The best value; ``None`` where there is no kernel, or the solver finds none."""
-    n, m = len(masses), np.shape(gains)[1]
-    p = list(masses)
-    K = cp.Variable((n, m), nonneg=True)
-    constraints = [cp.sum(K, axis=1) == 1]
+def constraints_on(K: Any, p: Row, asked: Any, rows: Any) -> list[Any]:
+    """That K is a kernel with what is asked."""
+    found = [cp.sum(K, axis=1) == 1]
     for notion in asked:
         pairs = pairs_of(notion, p)
         if pairs is None:
-            constraints += SUMS[notion.name](K, notion, p)
+            found += SUMS[notion.name](K, notion, p)
             continue
-        found = [math.exp(-level) * _floats(over) - _floats(under) for over, under, level in pairs]
-        if found:
-            constraints.append(np.unique(np.array(found), axis=0) @ K <= 0)
+        both = [math.exp(-level) * _floats(over) - _floats(under) for over, under, level in pairs]
+        if both:
+            found.append(np.unique(np.array(both), axis=0) @ K <= 0)
     for row in rows:
-        table = np.zeros((n, m))
+        table = np.zeros(K.shape)
         for (x, y), a in row.entries.items():
             table[x, y] = float(a)
         scale = np.abs(table).max() or 1.0
         value = cp.sum(cp.multiply(table / scale, K))
         if row.is_equation:
-            constraints.append(value == float(row.low + row.high) / 2 / scale)  # type: ignore[operator]
+            found.append(value == float(row.low + row.high) / 2 / scale)
             continue
         if row.low is not None:
-            constraints.append(value >= float(row.low) / scale)
+            found.append(value >= float(row.low) / scale)
         if row.high is not None:
-            constraints.append(value <= float(row.high) / scale)
-    weighted = _floats(p)[:, None] * np.asarray(gains)
-    program = cp.Problem(cp.Maximize(cp.sum(cp.multiply(weighted, K))), constraints)
+            found.append(value <= float(row.high) / scale)
+    return found
+
+
+def largest(objective: Any, constraints: list[Any], *, is_conic: bool = False) -> float | None:
+    """``None`` where nothing satisfies the constraints, or the solver finds nothing."""
+    program = cp.Problem(cp.Maximize(objective), constraints)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if any(notion.name in CONIC for notion in asked):
+        if is_conic:
             tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10)
             program.solve(solver=cp.CLARABEL, max_iter=500, **tolerances)
         else:
@@ -128,6 +127,16 @@ def optimum(
                 primal_feasibility_tolerance=1e-10,
                 dual_feasibility_tolerance=1e-10,
             )
-    if program.status not in ("optimal", "optimal_inaccurate"):
-        return None
-    return float(program.value)
+    found = program.status in ("optimal", "optimal_inaccurate")
+    return float(program.value) if found else None
+
+
+def optimum(
+    masses: tuple[Any, ...], gains: Any, asked: tuple[Asked, ...], rows: list[PlainRow]
+) -> float | None:
+    """The best value; ``None`` where there is no kernel, or the solver finds none."""
+    p = list(masses)
+    K = cp.Variable((len(p), np.shape(gains)[1]), nonneg=True)
+    value = cp.sum(cp.multiply(_floats(p)[:, None] * np.asarray(gains), K))
+    is_conic = any(notion.name in CONIC for notion in asked)
+    return largest(value, constraints_on(K, p, asked, rows), is_conic=is_conic)

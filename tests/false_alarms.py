@@ -97,9 +97,6 @@ CHANCES = {
     "devices/test_devices_browser.py::test_two_tabs_at_once_have_one_report": some_is_missing(
         300, [_OWN, _OTHER, _OTHER]
     ),
-    "devices/test_devices_browser.py::test_draws_in_the_browser_have_the_chances_of_the_kernel": (
-        9 * 2 * TAIL + seems_usual(4000, response(2.0)[0], _OWN)
-    ),
     "forms/test_form_browser.py::test_two_hundred_answers_on_one_device_are_an_estimate": 4
     * 2
     * TAIL,
@@ -113,10 +110,6 @@ CHANCES = {
     + ((1 - 1 / 64) ** 63) ** 4000,
     "devices/test_devices_sql.py::test_functions_of_others_are_not_called": some_is_missing(
         200, [1 / 4] * 4
-    ),
-    # Hoeffding's inequality for the shares of three reports.
-    "devices/test_devices_sql.py::test_estimates_are_made_from_what_the_database_drew": (
-        3 * 2 * math.exp(-2 * 6000 * 0.045**2)
     ),
     # Two runs, one of them in another process, draw two files of 300 reports that are all the same,
     # of one column, and pairs of two: at most the chance of the values themselves.

@@ -64,15 +64,12 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "pmc": (ABC, GAINS, md.PMC(0.7)),
     "lip": (ABC, GAINS, md.LIP(0.7)),
     "alip": (ABC, WIDE, md.ALIP(0.9, 0.3)),
-    "alip, one side": (ABC, GAINS, md.ALIP(math.inf, 0.3)),
     "ldp": (ABC, WIDE, md.LDP(0.8)),
     "ldp, nothing": (ABC, HAMMING, md.LDP(0)),
     "ratio": (ABC, WIDE, md.LDP(md.ratio("7/3"))),
     "bits and nats": (ABC, GAINS, md.ALIP(md.bits("1.5"), Fraction(1, 3))),
     "steps": (GRID, ABSOLUTE, md.MetricPrivacy(md.ratio(3), "absolute")),
-    "large level": (ABC, HAMMING, [md.LDP(800), md.PML(1)]),
     "huge level": (ABC, HAMMING, [md.LDP(3000), md.PMC(0.5)]),
-    "unbounded": (ABC, HAMMING, md.PML(math.inf)),
     "ratio twice": (ABC, WIDE, [md.LDP(0.8), md.LDP(0.5), md.LDP(0.9)]),
     "lift twice": (ABC, WIDE, [md.LIP(0.8), md.LIP(0.4), md.LIP(0.9)]),
     "free lunch": (PAIRS, HAMMING, md.FreeLunch(0.4)),
@@ -85,7 +82,6 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "equal gains": (ABC, md.utility.Matrix(np.ones((3, 2))), md.LDP(1)),
     "adjacent": (GRID, ABSOLUTE, md.DP(1.0, "adjacent")),
     "hamming": (PAIRS, HAMMING, md.DP(1.0, "hamming")),
-    "all": (GRID, ABSOLUTE, md.DP(0.5, "all")),
     "listed neighbours": (GRID, HAMMING, md.DP(0.7, [(0, 2), (3, 1), (2, 0)])),
     "one pair": (GRID, HAMMING, [md.DP(0.7, [(0, 1)]), md.PML(0.4)]),
     "line": (GRID, md.utility.Distance("squared"), md.MetricPrivacy(1.0, "absolute")),
@@ -105,8 +101,6 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "one way": (ABC, HAMMING, md.ContextAwareLDP(0.7, [("a", "b", 2.5), ("b", "c"), ("c", "a")])),
     "sensitive": (ABC, WIDE, md.UtilityOptimisedLDP(0.7, ["b", "a"])),
     "entries": (GRID, HAMMING, md.EntryPML(0.1, 3, 0.3)),
-    "entries, any": (GRID, HAMMING, md.EntryPML(0.3, 3, 0.0, 0.5)),
-    "entries, one chance": (GRID, HAMMING, md.EntryPML(0.3, 3, 0.25, 0.25)),
     "feature": (ABC, HAMMING, md.FeaturePML(0.4, FEATURE)),
     "feature cost": (ABC, HAMMING, md.FeaturePMC(0.4, FEATURE)),
     "conditional": (ABC, HAMMING, md.ConditionalPML(0.4, FEATURE)),
@@ -124,7 +118,6 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "box": (ABC, HAMMING, md.RobustPML.box(0.4, BOX)),
     "ball": (ABC, HAMMING, md.RobustPML.ball(0.4, ABC, 0.2)),
     "interval": (TWO, HAMMING, md.RobustPML.ball(0.4, TWO, 0.2)),
-    "interval, box": (TWO, HAMMING, md.RobustPML.box(0.4, {"no": (0.3, 0.9), "yes": (0.4, 0.6)})),
     "maximal": (ABC, HAMMING, md.MaximalLeakage(0.3)),
     "maximal cost": (ABC, GAINS, md.MaximalCostLeakage(0.7)),
     "inference": (ABC, HAMMING, md.InferenceCost(0.4, [[0, 1, 0.5], [2, 0, 0.5], [0.3, 1, 0.5]])),
@@ -148,23 +141,8 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         R.at_most(None, "b", 0.3),
     ),
     "zero": ((ABC, HAMMING, md.PML(0.6)), [R.zero("a", "c")], R.zero("a", "a")),
-    "zeros that follow": (
-        (ABC, GAINS3, [md.LDP(1), md.PMC(2)]),
-        [R.zero("a", "b")],
-        R.zero("b", "c"),
-    ),
-    "zeros of a set": (
-        (ABC, HAMMING, md.RobustPML.ball(0.6, ABC, 0.3)),
-        [R.zero("a", "c")],
-        R.zero("b", "b"),
-    ),
     "zeros of some neighbours": (
         (GRID, HAMMING, md.DP(1, [(0, 1), (2, 3)])),
-        [R.zero(0, 3)],
-        R.zero(3, 3),
-    ),
-    "zeros of neighbours": (
-        (GRID, HAMMING, md.DP(1, [(0, 1), (1, 2)])),
         [R.zero(0, 3)],
         R.zero(3, 3),
     ),
@@ -173,27 +151,12 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         [R.diagonal(at_least=0.5)],
         R.diagonal({"b": 0.9}, {"b": 1.0}),
     ),
-    "one of the diagonal": (
-        (ABC, HAMMING, md.LDP(1)),
-        [R.diagonal({"c": 0.55})],
-        R.diagonal(at_most=0.5),
-    ),
     "pattern": (
         (ABC, HAMMING, md.PML(0.6)),
         [R.zero(pattern=NOT_C)],
         R.zero(pattern=[[1, 1, 1], [1, 0, 1], [1, 1, 1]]),
     ),
     "within": ((GRID, ABSOLUTE, md.PML(0.5)), [R.zero(farther_than=2)], R.zero(farther_than=0.5)),
-    "within numbers": (
-        (UNEVEN, ABSOLUTE, md.PML(0.5)),
-        [R.zero(farther_than=2.5)],
-        R.zero(farther_than=0.5),
-    ),
-    "zeros of secrets": (
-        (ABC, HAMMING, md.Pufferfish(0.5, SECRETS)),
-        [R.zero("b", "a")],
-        R.zero("b", "b"),
-    ),
     "within numbers without end": (
         (ENDLESS, HAMMING, md.PML(2)),
         [R.zero(farther_than=1)],
@@ -273,7 +236,6 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         R.cost(COSTS, 0.7, each=True),
     ),
     "invariant": ((ABC, HAMMING, md.LDP(1)), [R.invariant()], R.at_least("a", "a", 0.99)),
-    "nearly invariant": ((ABC, HAMMING, md.LDP(1)), [R.invariant(0.01)], R.invariant(1e-3)),
     "share": (
         (ABC, HAMMING, md.LDP(1)),
         [R.output("c", 0.3, 0.5), R.at_least("a", "a", 0.3)],
@@ -299,16 +261,6 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         (EMPTY, HAMMING, md.LDP(1)),
         [R.at_least("c", "c", 0.5)],
         R.at_least("c", "c", 0.6),
-    ),
-    "sum and share": (
-        (ABC, HAMMING, md.MaximalLeakage(0.5)),
-        [R.output("c", 0.3)],
-        R.output("c", 0.4),
-    ),
-    "far gains, required": (
-        (ABC, md.utility.Matrix(1e9 + np.eye(3), ["a", "b", "c"]), md.LDP(1)),
-        [R.at_most("a", "a", 0.5)],
-        R.at_most("a", "a", 0.4),
     ),
 }
 W = md.utility.WorstCase
@@ -776,7 +728,7 @@ def broken_cases() -> Iterator[Case]:
 
     for text in (
         b"", b"{", b"[]", b"null", b'"mechdesign"', b"\xff", b"\xef\xbb\xbf{}", b"NaN", b"[1e999]",
-        b"[" * 70 + b"]" * 70, b"[" * 10**5, b"1" * 5000, b"[0." + b"1" * 5000 + b"]",
+        b"[" * 70 + b"]" * 70, b"[" * 10**5, b"1" * 5000,
         in_bytes(first).replace(b'"a"', b"NaN", 1),
         in_bytes(first).replace(b'"schema": 1', b'"schema": 1, "schema": 1', 1),
         in_bytes(first)[:-1], in_bytes(first) + b"x",
@@ -796,7 +748,6 @@ def broken_cases() -> Iterator[Case]:
     given, saved = ("notions", 0, "parameters"), ("certificate",)
     saved_exact = (*saved, "bound_exact")
     one = first["mechanism"]["weights"][0]
-    less = [str(int(one[0]) - 1), *one[1:]]
     refuted = {"refuted"}
     lone = json.loads(in_bytes(designed(*LINEAR["ldp"]).mechanism))
     for path, value, told in (
@@ -814,10 +765,9 @@ def broken_cases() -> Iterator[Case]:
         yield Case(f"public, {path}", in_bytes(changed(public, path, value)), state)
     asking = {**public, **QUESTION}
     for path, value in (
-        (("questions", 0, 0), 1.1e60), (("questions", 0, 1), -9e-61), (("questions", 0, 2), True),
-        (("questions", 0, 2), "1"), (("questions", 0), [1, 2, 3, 4]), (("questions",), []),
-        (("questions",), None), (("answers",), ["a", "b"]), (("answers",), []),
-        (("answers",), "a"), (("answers",), None), (("answers", 0), {"float": "nan"}),
+        (("questions", 0, 0), 1.1e60), (("questions", 0, 1), -9e-61), (("questions",), []),
+        (("questions", 0), [1, 2, 3, 4]), (("answers",), ["a", "b"]),
+        (("answers", 0), {"float": "nan"}),
     ):  # fmt: skip
         data = in_bytes(changed(asking, path, value))
         yield Case(f"public, a question with {path} {value}", data, unreadable)
@@ -829,40 +779,25 @@ def broken_cases() -> Iterator[Case]:
     told = [{"name": "LDP", "parameters": {"epsilon": 0.5}}]
     data = in_bytes(changed(public, ("notions",), told))
     yield Case("public, a level", data, refuted, {"privacy: LDP": "refuted"})
-    yield of(two, (*weights, 0), less, refuted)
-    yield of(two, (*weights, 0), [*one, "0"])
-    yield of(two, (*weights, 0), ["-1", str(int(one[0]) + int(one[1]) + 1), "0"])
-    yield of(two, (*weights, 0), [str(-(1 << 80)), *one[1:]])
-    yield of(two, saved_exact, "1" * 400_001)
     others = {**good, **{name: json.loads(in_bytes(required(name))) for name in OTHERS}}
     parameters = ("requirements", 0, "parameters")
     for name, path, value in (
-        ("every output", (*parameters, "coefficients"), [["a", 1], ["b", -1.5], ["b", -1.5]]),
         ("sums", (*parameters, "shape"), [3, 2]),
         ("sums", (*parameters, "places"), [[0, 0], [8, 1]]),
         ("goals", (*parameters, "masses"), [1, 1, 1, 1]),
-        ("goals", ("utility", "parts", 1, "weight"), 0),
         ("goals", ("utility", "gains"), others["rows"]["utility"]["gains"]),
         ("symbols", ("utility", "parts"), others["symbols"]["utility"]["parts"] * 2),
         ("priors of use", ("utility", "parts", 0, "prior"), MORE),
         ("zero mass in use", ("utility", "parts", 0, "prior", "weights"), ["1", "1", "1"]),
-        ("euclidean", (*given, "distances"), "other"),
         ("cost", (*parameters, "costs"), [row[:2] for row in COSTS]),
-        ("rows", (*parameters, "sense"), "<"),
         ("rows", (*parameters, "right"), [1.4]),
-        ("rows", (*parameters, "more"), 1),
         ("nearly symmetric", (*parameters, "tolerance"), -0.1),
         ("within positions", ("mechanism", "outputs"), ["a", "b", "z"]),
         ("nearly symmetric", ("mechanism", "outputs"), ["a", "b", "z"]),
         ("rows", ("certificate", "duals", "limits"), [0.1]),
         ("goals", ("certificate", "duals", "mixture"), [0.1]),
-        ("rows", ("schema",), 1),
         ("graph", (*given, "distances"), ["graph", [[0, 1, 0], [1, 2, 0.5], [2, 3, 2]]]),
-        ("twins", (*given, "distances"), ["matrix", [[*row, 9] for row in TWINS]]),
         ("box", (*given, "priors"), ["box", [*map(list, BOX_ROWS), ["z", 0, 1]]]),
-        ("floor", (*given, "priors"), ["other", 0.1]),
-        ("discriminative", (*given, "levels_of", 0, 1), 0.0),
-        ("one way", (*given, "levels_of", 0, 2), 0.0),
     ):
         data = in_bytes(changed(others[name], path, value))
         yield Case(f"{name}, {path}: {value}"[:90], data, unreadable)
@@ -878,140 +813,90 @@ def broken_cases() -> Iterator[Case]:
         yield Case(f"metric, {name}", in_bytes(content), {state})
     moved = json.loads(json.dumps(good["entries"]).replace("[0, 1, 2, 3]", "[3, 2, 1, 0]"))
     yield Case("entries of other counts", in_bytes(resealed(moved)), unreadable)
-    lone_more = changed(lone, ("mechanism", "weights", 0), [*lone["mechanism"]["weights"][0], "0"])
-    yield Case("a longer row", in_bytes(lone_more), unreadable)
-    lone_less = changed(lone, ("mechanism", "weights"), lone["mechanism"]["weights"][:2])
-    yield Case("a row less", in_bytes(lone_less), unreadable)
-    for digits in ("0x10", "+" + one[0], " " + one[0], "0" + one[0], one[0][0] + "_" + one[0][1:]):
-        yield of(two, (*weights, 0, 0), digits)
-    for path in (weights, ("notions",), ("mechanism", "inputs"), ("utility", "gains")):
-        yield of(two, path, {})
-    yield of(two, (*weights, 0, 0), 1.5)
-    yield of(two, (*weights, 0, 0), "1" * 400_001)
-    yield of(two, weights, first["mechanism"]["weights"][:2])
-    for bits in (-1, 1 << 21, "x", 1.0, True):
-        yield of(two, ("mechanism", "denominator_bits"), bits)
-    yield of(two, ("mechanism", "denominator_bits"), 52, refuted)
     words = json.loads(json.dumps(good["adjacent"]).replace("[0, 1, 2, 3]", '["0", "1", "2", "3"]'))
     assert words["prior"]["labels"] == ["0", "1", "2", "3"]
     yield Case("numbers in quotes", in_bytes(resealed(words)), unreadable)
-    for place in (("mechanism", "inputs"), ("mechanism", "outputs"), ("prior", "labels")):
-        yield of(two, place, ["a", "b", "b"])
-        yield of(two, place, [])
-    yield of(two, ("mechanism", "inputs"), ["b", "a", "c"])
-    yield of(two, ("mechanism", "inputs", 0), {"tuple": ["a"]})
-    yield of(two, ("mechanism", "outputs", 0), "z", refuted)
-    for value in (["1", "1"], ["0", "0", "0"], ["-1", "1", "1"], ["1/2", "1", "1"]):
-        yield of(two, ("prior", "weights"), value)
-    yield of(two, ("prior", "weights"), ["1", "1", "1"], refuted)
-    yield of(two, ("prior", "probabilities", 0), 0.25, refuted)
-    for schema in (0, 2, True, 1.0, "1"):
-        yield of(two, ("schema",), schema)
-    yield of(two, ("format",), "other")
-    yield of(two, ("kind",), "other")
-    yield of(two, ("kind",), "mechanism")
-    for level in (-0.5, True, None, "x", [1], {"text": "x"}):
-        yield of(two, ("notions", 0, "parameters", "epsilon"), level)
-    yield of(two, ("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0})
-    yield of(two, ("notions",), [])
-    yield of(two, ("notions", 0, "name"), "Unheard", refuted)
     low = {**first["certificate"], "bound_exact": "-" + "1" * 400}
     data = in_bytes(changed(first, saved, {**low, "bound": low["value"]}))
     yield Case("a bound below floats", data, refuted, {"bound, rounded": "proved"})
     data = in_bytes(changed(first, ("notions", 0, "name"), "Unheard"))
     yield Case("unheard", data, refuted, {"privacy: Unheard": "not proved here"})
-    yield of(two, (*saved, "verdicts"), ["yes"])
-    yield of(two, (*saved, "verdicts", 0), "no")
-    yield of(two, (*saved, "achieved"), [[1.0]])
-    yield of(two, (*saved, "achieved", 0), None)
-    yield of(two, (*saved, "achieved", 0), [1.0, 1.0])
-    yield of(two, (*saved, "fingerprint"), "0" * 64, refuted)
-    yield of(two, (*saved, "optimal"), False, refuted)
-    yield of(two, (*saved, "optimal"), 1)
-    yield of(two, (*saved, "repair", "constant"), True, refuted)
     alike = json.loads(in_bytes(designed(*LINEAR["ldp, nothing"])))
     data = in_bytes(changed(alike, (*saved, "repair", "constant"), True))
     yield Case("rows alike by repair", data, {"proved"}, {"constant": "proved"})
-    for part, value in (
-        ("constant", 0), ("constant", "x"),
+    for path, value in (
+        ((*weights, 0), [str(int(one[0]) - 1), *one[1:]]), (("prior", "weights"), ["1"] * 3),
+        (("mechanism", "denominator_bits"), 52), (("mechanism", "outputs", 0), "z"),
+        (("prior", "probabilities", 0), 0.25), ((*saved, "fingerprint"), "0" * 64),
+        ((*saved, "optimal"), False), ((*saved, "repair", "constant"), True),
+        (("utility", "gains", 0, 0), 0.99),
     ):  # fmt: skip
-        yield of(two, (*saved, "repair", part), value)
-    for claim in ("value", "bound", "gap", "gain_gap"):
-        for value in (True, "x", [1]):
-            yield of(two, (*saved, claim), value)
-    for claim in ("value_exact", "bound_exact"):
-        for value in ("x", "1/0", "1/-2", "1//2", [1], True, "0.5"):
-            yield of(two, (*saved, claim), value)
-    gains = ("utility", "gains")
-    for value in (
-        [[1.0, 0.0, 0.0]],
-        [[1.0]] * 3,
-        [[1.0, 0.0, 0.0, 0.0]] * 3,
-        [[1e151, 0.0, 0.0]] * 3,
-        [["1", 0.0, 0.0]] * 3,
-    ):
-        yield of(two, gains, value)
-    yield of(two, (*gains, 0, 0), 0.99, refuted)
-    duals = (*saved, "duals")
-    for value in ([0.1], "x", [True, 0.1, 0.1]):
-        yield of(two, (*duals, "prices"), value)
-    for power in (1, -1101, 0.5, True):
-        yield of(two, (*duals, "power"), power)
-    yield of(two, (*duals, "offset"), True)
-    shares = (*duals, "multipliers")
-    yield of(two, shares, first["certificate"]["duals"]["multipliers"][:1])
+        yield of(two, path, value, refuted)
+    duals, shares = (*saved, "duals"), (*saved, "duals", "multipliers")
     matrix = {"shape": [3, 3], "rows": [0], "columns": [0], "values": [0.5]}
-    for part, value in (
-        ("shape", [3, 2]), ("shape", [2, 3]), ("rows", [3]), ("rows", [-1]), ("columns", [3]),
-        ("columns", [-1]), ("rows", [0, 1]), ("rows", [True]), ("columns", [0.0]),
-        ("values", ["1"]), ("values", [0.5, 0.5]),
-    ):  # fmt: skip
-        yield of(two, (*shares, 0, 0), {**matrix, part: value})
     twice = {"shape": [3, 3], "rows": [0, 0], "columns": [0, 0], "values": [0.5, 0.5]}
-    yield of(two, (*shares, 0, 0), twice)
-    yield of(two, (*shares, 0), [matrix])
-    yield of(
-        "line", (*shares, 0), [*good["line"]["certificate"]["duals"]["multipliers"][0], matrix]
-    )
+    line = good["line"]["certificate"]["duals"]["multipliers"][0]
+    yield of("line", (*shares, 0), [*line, matrix])
+    alone = ["a", "b", "b"]
+    for path, *values in (
+        ((*weights, 0), [*one, "0"], ["-1", str(int(one[0]) + int(one[1]) + 1), "0"]),
+        ((*weights, 0, 0), "0x10", "0" + one[0], f"{one[0][0]}_{one[0][1:]}", 1.5, "1" * 400_001),
+        (weights, first["mechanism"]["weights"][:2]), (("schema",), 2, True),
+        (("format",), "other"),
+        (("kind",), "other", "mechanism"), (("mechanism", "denominator_bits"), -1, 1 << 21, True),
+        (("mechanism", "inputs"), alone, [], ["b", "a", "c"]),
+        (("mechanism", "outputs"), alone, []),
+        (("mechanism", "inputs", 0), {"tuple": ["a"]}), (("prior", "labels"), alone),
+        (("prior", "weights"), ["1", "1"], ["0"] * 3, ["-1", "1", "1"], ["1/2", "1", "1"]),
+        (("notions",), {}, []), (("notions", 0, "parameters", "epsilon"), -0.5, True, None, "x"),
+        (("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0}),
+        ((*saved, "verdicts"), ["yes"]), ((*saved, "verdicts", 0), "no"),
+        ((*saved, "achieved"), [[1.0]]), ((*saved, "achieved", 0), None, [1.0, 1.0]),
+        ((*saved, "optimal"), 1), ((*saved, "repair", "constant"), 0), ((*saved, "value"), "x"),
+        ((*saved, "gap"), True), ((*saved, "gain_gap"), [1]),
+        (saved_exact, "x", "1/0", "1/-2", "0.5", True, "1" * 400_001),
+        (("utility", "gains"), [[1.0, 0.0, 0.0]], [[1.0] * 4] * 3, [[1e151, 0.0, 0.0]] * 3),
+        ((*duals, "prices"), [0.1], [True, 0.1, 0.1]), ((*duals, "power"), 1, -1101, 0.5),
+        ((*duals, "offset"), True), ((*shares, 0), [matrix]), ((*shares, 0, 0), twice),
+        (shares, first["certificate"]["duals"]["multipliers"][:1]),
+        *(
+            ((*shares, 0, 0), {**matrix, part: value})
+            for part, value in (
+                ("shape", [3, 2]), ("shape", [2, 3]), ("rows", [3]), ("columns", [-1]),
+                ("rows", [0, 1]), ("values", ["1"]), ("values", [0.5, 0.5]),
+            )
+        ),
+    ):  # fmt: skip
+        for value in values:
+            yield of(two, path, value)
     for name, key, values in (
-        ("adjacent", "neighbours", ["other", [[0, 9]], [[0]], 5]),
-        ("hamming", "neighbours", ["adjacent"]),
-        ("line", "distances", ["hamming", "euclidean", "other", ["matrix", [[0]]], 5]),
+        ("adjacent", "neighbours", [[[0, 9]]]),
+        ("line", "distances", ["other", ["matrix", [[0]]]]),
         ("matrix", "distances", [
             ["matrix", [[0, 1, 1, 1], [2, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]],
-            ["matrix", [[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]],
-            ["matrix", [[0, 1], [1, 0], [1, 1], [1, 1]]],
             ["matrix", [[0, -1, 1, 1], [-1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]],
-            ["other", []],
         ]),
-        ("graph", "distances", [["graph", [[0, 1, 0]]], ["graph", [[0, 9, 1]]]]),
-        ("entries", "entries", [2, 4, 3.0, True, 10**12]),
-        ("entries", "low", [-0.1, 0.9, 1.1]),
-        ("entries", "high", [0.1, 1.1, None]),
-        ("feature", "feature", [[["a", [[0, 1]]]],
-                                [["a", [[0, 0]]], ["b", [[0, 1]]], ["c", [[0, 1]]]],
+        ("graph", "distances", [["graph", [[0, 9, 1]]]]),
+        ("entries", "entries", [2, 10**12]),
+        ("entries", "low", [-0.1, 0.9]),
+        ("entries", "high", [1.1]),
+        ("feature", "feature", [[["a", [[0, 0]]], ["b", [[0, 1]]], ["c", [[0, 1]]]],
                                 [["a", [[0, 2], [1, -1]]], ["b", [[0, 1]]], ["c", [[0, 1]]]]]),
         ("secrets", "secrets", [[["s", [["z", 1]]], ["t", [["b", 1]]]],
-                                [["s", [["a", 1.5]]], ["t", [["b", 1]]]],
-                                [["s", [["a", -0.5]]], ["t", [["b", 1]]]]]),
-        ("secrets", "pairs", [[["s", "u"]], None]),
-        ("secrets, priors", "priors", [[[["a", 0.5]]], [[["z", 1]]], [[["a", 2], ["b", -1]]]]),
-        ("vertices", "priors", [["other", []], ["vertices", []], ["vertices", [[["a", 0.5]]]]]),
-        ("floor", "priors", [["floor", -0.1], ["floor", 0.4], ["floor", 1.1]]),
+                                [["s", [["a", 1.5]]], ["t", [["b", 1]]]]]),
+        ("secrets", "pairs", [[["s", "u"]]]),
+        ("secrets, priors", "priors", [[[["a", 0.5]]], [[["a", 2], ["b", -1]]]]),
+        ("vertices", "priors", [["vertices", [[["a", 0.5]]]]]),
+        ("floor", "priors", [["floor", -0.1], ["floor", 0.4]]),
         ("box", "priors", [
-            ["box", [["a", 0, 1], ["b", 0, 1]]],
-            ["box", [["a", 0, 1], ["b", 0, 1], ["z", 0, 1]]],
             ["box", [["a", 0, 1], ["b", 0.5, 0.4], ["c", 0, 1]]],
-            ["box", [["a", 0, 1], ["b", 0, 1.1], ["c", 0, 1]]],
-            ["box", [["a", -0.1, 1], ["b", 0, 1], ["c", 0, 1]]],
             ["box", [["a", 0.5, 1], ["b", 0.5, 1], ["c", 0.5, 1]]],
             ["box", [["a", 0, 0.2], ["b", 0, 0.2], ["c", 0, 0.2]]],
         ]),
         ("ball", "priors", [["ball", [["a", 0.5], ["b", 0.25], ["c", 0.25]], 2.5],
-                            ["ball", [["a", 1.5], ["b", -0.5]], 1.5],
                             ["ball", [["a", 0.5], ["b", 0.25], ["c", 0.25]], -0.5],
                             ["ball", [["a", 0.5], ["b", 0.25], ["c", 0.5]], 0.5]]),
-        ("approximate", "delta", [-0.1, 1.1, True]),
+        ("approximate", "delta", [-0.1, 1.1]),
     ):  # fmt: skip
         for value in values:
             yield of(name, (*given, key), value)
@@ -1250,21 +1135,17 @@ def _of_any_truth(saved: tuple[str], open_state: set[str], refuted: set[str]) ->
         data = in_bytes(changed(content, (*saved, "value"), value * (1 + share)))
         yield Case(f"any truth, value off by {share}", data, refuted, {"value": "refuted"})
     place = (*saved, "worst")
-    flat = ["1"] * 5
-    data = in_bytes(changed(content, place, flat))
     told = {"value": "not proved here", "bound": "proved"}
+    data = in_bytes(changed(content, place, ["1"] * 5))
     yield Case("any truth: another that is not the worst", data, open_state, told)
-    for given in (["0", *flat[1:]], ["-1", *flat[1:]], flat[1:], [*flat, "1"]):
+    for given in (["0", "1", "1", "1", "1"], ["1"] * 4):
         data = in_bytes(changed(content, place, given))
         yield Case(f"any truth: worst at {given}", data, {"unreadable"})
-    for given in ([1.0] * 4, [1.0] * 6, None):
-        data = in_bytes(changed(content, (*saved, "duals", "mixture"), given))
-        yield Case(f"any truth: mixture {given}", data, {"unreadable"})
+    data = in_bytes(changed(content, (*saved, "duals", "mixture"), [1.0] * 4))
+    yield Case("any truth: a mixture of four", data, {"unreadable"})
     less = json.loads(json.dumps(content))
     del less["certificate"]["worst"]
     yield Case("any truth: no worst", in_bytes(resealed(less)), open_state, told)
-    data = in_bytes(changed(changed(content, place, flat), (*saved, "value"), 2 * value))
-    yield Case("any truth, twice the value", data, refuted, {"value": "refuted"})
     sure = md.design(md.Prior([1.0], ["a"]), md.utility.Estimation(truth="any"), md.LDP(1))
     yield Case("any truth of one symbol", in_bytes(sure), {"proved"}, PROVED)
     found = without_mass(asked)
@@ -1356,17 +1237,14 @@ def subset_cases() -> Iterator[Case]:
                 data = in_bytes(changed(content, (*place, "profiles", 0), only))
                 told = {"weights": state}
                 yield Case(f"{n} symbols, {low} low", data, open_state | refuted, told)
-        for name in ("MaximalLeakage", "Mine"):
-            data = in_bytes(changed(content, ("notions", 0, "name"), name))
-            told = {"privacy": "not proved here"}
-            yield Case(f"{n} symbols, {notion} as {name}", data, open_state, told)
-        for given in ({"epsilon": 9.0, "more": 1.0}, {"epsilon": 9}, {}):
-            data = in_bytes(changed(content, ("notions", 0, "parameters"), given))
-            yield Case(f"{n} symbols, {notion} with {given}", data, {"unreadable"})
+        data = in_bytes(changed(content, ("notions", 0, "name"), "Mine"))
+        told = {"privacy": "not proved here"}
+        yield Case(f"{n} symbols, {notion} as another", data, open_state, told)
+        data = in_bytes(changed(content, ("notions", 0, "parameters"), {"epsilon": 9.0, "more": 1}))
+        yield Case(f"{n} symbols, {notion} with more", data, {"unreadable"})
         for path, value in (
-            (("base",), 1), (("base",), True), (("base",), 7.5), (("dimension",), True),
-            (("profiles",), part["profiles"] * 2), (("profiles", 0, "count"), 0),
-            (("profiles", 0, "count"), part["base"]), (("profiles", 0, "count"), True),
+            (("base",), 1), (("profiles",), part["profiles"] * 2), (("profiles", 0, "count"), 0),
+            (("profiles", 0, "count"), part["base"]),
         ):  # fmt: skip
             data = in_bytes(changed(content, (*place, *path), value))
             yield Case(f"{n} symbols, {notion}, {path} {value}"[:90], data, {"unreadable"})
@@ -1379,7 +1257,7 @@ def subset_cases() -> Iterator[Case]:
             for path, value in ((("placements", 0, "mass"), "0"), (("placements",), [])):
                 data = in_bytes(changed(content, (*place, *path), value))
                 yield Case(f"{n} symbols, {notion}, {path} {value}", data, {"unreadable"})
-        for name, value in (("high", 1 << 53), ("middle", 1 << 53), ("middle", -1), ("high", -1)):
+        for name, value in (("high", 1 << 53), ("middle", -1)):
             data = in_bytes(changed(content, (*place, "profiles", 0, name), str(value)))
             told = refuted if value > 0 else {"unreadable"}
             yield Case(f"{n} symbols, {notion}, {name} {value}", data, told)
@@ -1391,8 +1269,7 @@ def group_cases() -> Iterator[Case]:
     epsilon = ("notions", 0, "parameters", "epsilon")
     proved = {"weights": "proved", "rows": "proved", "privacy": "proved", "risk": "not proved here"}
     for masses, notion in (
-        ([3, 1, 1, 1], md.LDP(1)), ([1, 3, 3, 1, 1, 3], md.LDP(0.4)), ([5, 5, 1, 1, 1], md.PML(1)),
-        ([4, 2, 2, 1, 1, 1], md.LIP(0.7)), ([7, 1, 1, 1], md.ALIP(1, 0.5)),
+        ([3, 1, 1, 1], md.LDP(1)), ([5, 5, 1, 1, 1], md.PML(1)), ([7, 1, 1, 1], md.ALIP(1, 0.5)),
     ):  # fmt: skip
         found = md.subset_selection(md.Prior.from_counts(masses), notion, tolerance=0)
         content, name = json.loads(in_bytes(found)), f"groups {masses}, {notion}"
@@ -1426,11 +1303,10 @@ def group_cases() -> Iterator[Case]:
         yield Case(f"groups, type of {extra}", data, state, {"rows": "proved"})
     for path, value in (
         (first[:-1], [str(weight)]), (part[:-1], []), (("prior", "labels"), ["a", "b"]),
-        (("prior", "weights", 0), "-3"), (("prior", "weights", 1), "7"), ((*part, "base"), 1),
-        ((*part, "base"), True), ((*part, "base"), 3.0), ((*part, "dimension"), True),
-        ((*part, "dimension"), 2), ((*part, "profiles"), []), ((*part, "profiles", 0, "count"), 0),
-        ((*part, "profiles", 0, "count"), 3), ((*part, "profiles", 0, "count"), True),
-        ((*part, "profiles", 0, "high"), "-1"), ((*part, "placements"), []), (first, "-1"),
+        (("prior", "weights", 1), "7"), ((*part, "base"), 1), ((*part, "dimension"), 2),
+        ((*part, "profiles"), []), ((*part, "profiles", 0, "count"), 0),
+        ((*part, "profiles", 0, "count"), 3), ((*part, "profiles", 0, "high"), "-1"),
+        ((*part, "placements"), []), (first, "-1"),
     ):  # fmt: skip
         data = in_bytes(changed(content, path, value))
         yield Case(f"groups, {path} {value}"[:90], data, unreadable)
@@ -1490,11 +1366,8 @@ def bin_cases() -> Iterator[Case]:
         "whole": whole,
         "open": md.bins(edges=[-inf, 0, 0.1, 0.7, inf]),
         "whole, open, right": md.bins(edges=[-inf, 0, 18, 65, inf], whole=True, closed="right"),
-        "whole, fractions": md.bins(edges=[Fraction(1, 2), 3, Fraction(15, 2), 12], whole=True),
         "open at one end": md.bins(edges=[1, 2.5, inf]),
-        "open at the other": md.bins(edges=[-inf, 2.5, 4]),
         "halves": md.bins(edges=[-inf, 3, inf]),
-        "thirds": md.bins(edges=[Fraction(1, 3), Fraction(2, 3), 2, 7]),
         "days": md.bins(edges=[date(2019, 12, 31), date(2020, 2, 29), date(2021, 1, 1), inf]),
         "times": md.bins(edges=[datetime(1969, 1, 1, 7, 0, 0, 5), date(1970, 1, 2), date.max]),
         "years": md.bins(of="year", edges=[1990, 2000, 2001, 2003]),
@@ -1520,15 +1393,11 @@ def bin_cases() -> Iterator[Case]:
         found = from_json(content)
         public = json.loads(in_bytes(md.PublicDesign.of(found.mechanism, found.notions)))
         yield Case(f"bins {name}, public", in_bytes(public), {"proved"}, {"privacy": "proved"})
-    days = (
-        "2020-02-30", "2020-1-01", "20200229", "2020-02-29 00:00:00", "2020-02-29T00:00",
-        "2020-02-29T00:00:00.5", "2020-02-29T00:00:00+00:00", "18262", "2018-01-01",
-    )  # fmt: skip
+    days = "2020-02-30", "20200229", "2020-02-29T00:00:00+00:00", "18262", "2018-01-01"
     for name, place, value in (
         ("whole", "closed", "both"), ("whole", "whole", 1), ("whole", "edges", ["0", "18", "65"]),
-        ("whole", "edges", ["0", "65", "18", "120"]), ("whole", "edges", ["0", "18", "18", "120"]),
-        ("whole", "edges", ["0", "18", "65", "2020-01-01"]), ("whole", "of", "dates"),
-        ("whole", "of", "decade"), ("whole", "of", None), ("years", "whole", False),
+        ("whole", "edges", ["0", "65", "18", "120"]), ("whole", "of", "decade"),
+        ("whole", "edges", ["0", "18", "65", "2020-01-01"]), ("years", "whole", False),
         *(("days", "edges", ["2019-12-31", day, "2021-01-01", "inf"]) for day in days),
     ):  # fmt: skip
         data = told[name]
@@ -1781,10 +1650,8 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     (part,) = placed["types"][0]["parts"]
     assert "placements" in part
     for path, value in (
-        (("projective",), True), (("labels",), ["a", "b"]), (("symbols",), 29),
-        (("types", 0, "parts", 0, "dimension"), 2), (("types", 0, "chances"), []),
-        (("types", 0, "parts", 0, "profiles"), part["profiles"] * 2), (("types",), []),
-        (("types", 0, "parts"), [None]),
+        (("labels",), ["a", "b"]), (("symbols",), 29), (("types", 0, "chances"), []),
+        (("types", 0, "parts"), [None]), (("types",), []),
     ):  # fmt: skip
         data = in_bytes(changed(placed, path, value))
         yield Case(f"30 placed symbols, {path} {value}"[:60], data, unreadable)
@@ -1798,8 +1665,7 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     told = {"privacy: FeaturePML": "not proved here"}
     yield Case("public selection, stated", stated, {"not proved here"}, told)
     for path, value in (
-        (("groups",), [0, 2, 2, 2]), (("groups",), [1, 1, 1, 1]), (("groups",), [0, 0, 0, 0]),
-        (("labels",), ["a", "b", "c"]), (("labels",), ["a", "b", "c", "c"]), (("groups", 0), 9),
+        (("groups",), [0, 2, 2, 2]), (("groups",), [0, 0, 0, 0]), (("labels",), ["a", "b", "c"]),
         (("attributes",), [{"name": "x"}, {"name": "y"}]),
     ):  # fmt: skip
         data = in_bytes(changed(public, path, value))
@@ -1872,9 +1738,8 @@ def level_cases() -> Iterator[Case]:
         yield Case(f"level {word}", data, {state, *refuted}, {"privacy: LDP": state})
     beyond = Fraction((1 << 1001) * 3 + 1, 3)
     for word in (
-        {"ln": "6/2"}, {"ln": "7/1"}, {"ln": "14/4"}, {"ln": "2/3"}, {"ln": "1"}, {"ln": "0"},
-        {"bits": "2"}, {"bits": "6/4"}, {"fraction": "7/2"}, {"fraction": "2/6"},
-        {"fraction": str(beyond)}, {"bits": str(beyond)},
+        {"ln": "6/2"}, {"ln": "2/3"}, {"ln": "1"}, {"bits": "2"}, {"bits": "6/4"},
+        {"fraction": "7/2"}, {"fraction": str(beyond)}, {"bits": str(beyond)},
     ):  # fmt: skip
         yield Case(f"level {word}"[:60], in_bytes(changed(public, level, word)), unreadable)
     below = (1 << 8200) + 1
@@ -1893,7 +1758,7 @@ def level_cases() -> Iterator[Case]:
     yield Case("thirds", in_bytes(thirds), {"proved"})
     uneven = _over(thirds, "3", [["2", "1"], ["1", "1"]])
     yield Case("thirds, a row that is off", in_bytes(uneven), refuted, {"rows": "refuted"})
-    for one in ("0", "1", "2", "4", "-3"):
+    for one in ("0", "1", "4", "-3"):
         yield Case(f"a denominator of {one}", in_bytes(_over(public, one, rows)), unreadable)
     both = changed(public, ("mechanism", "denominator"), "3")
     yield Case("two denominators", in_bytes(both), unreadable)
@@ -1963,25 +1828,6 @@ def plan_cases() -> Iterator[Case]:
         data = in_bytes(changed(changed(public, kernel, uneven), bits, 54))
         state = "refuted" if isinstance(notion, md.LDP) else "not proved here"
         yield Case(f"public plan, {notion}, uneven", data, refuted, {"privacy": state})
-        for columns, level in ((2, 4.0), (40, 99.0)):
-            wide = []
-            for i in range(columns):
-                place = ("public", "mechanism", "attributes", 0, "name")
-                part = changed(public["columns"][0], place, f"column {i}")
-                part["public"] = resealed(part["public"])
-                wide.append({"name": f"column {i}", "public": part["public"]})
-            data = changed(public, ("columns",), wide)
-            total = {"name": "ApproximateLDP", "parameters": {"epsilon": level, "delta": 0.01}}
-            data = changed(data, ("achieved",), [level])
-            data = in_bytes(changed(data, ("total",), total))
-            state = "proved" if columns == 2 else "not proved here"
-            told = {"privacy": state}
-            yield Case(
-                f"public plan, {columns} columns, {notion}",
-                data,
-                {*open_state, "proved", "refuted"},
-                told,
-            )
 
 
 def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -92,16 +92,20 @@ def symmetric_bound(program: EstimationProgram) -> Fraction | None:
 
 
 def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
-    prices, inverse = duals.prices, duals.inverse
-    if prices is None or inverse is None:
-        return None
-    if not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
+    if not _are_numbers(duals):
         return None
     columns = columns_outside(program)
     if columns is not None:
         bound = listed_bound(duals, columns, [program.survey])
         return None if bound is None else (bound, "prices, over all extreme columns")
-    return searched_bound(*_at_truth(program, duals, value), value)
+    with one_thread():
+        return searched_bound(*_at_truth(program, duals, value), value)
+
+
+def _are_numbers(duals: Duals) -> bool:
+    """Whether there are prices and an inverse, all of them finite."""
+    given = duals.prices, duals.inverse
+    return all(numbers is not None and bool(np.isfinite(numbers).all()) for numbers in given)
 
 
 def _at_truth(
@@ -127,11 +131,6 @@ def _at_truth(
 
 def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
     """The bound on minus the risk by pricing, and how; ``None`` where there is none."""
-    with one_thread():
-        return _searched_bound(program, duals, value)
-
-
-def _searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
     assert duals.prices is not None
     assert duals.inverse is not None
     survey = program.survey
@@ -293,10 +292,7 @@ def worst_truth_bound(program: WorstTruthProgram, duals: Duals, value: float) ->
     if program.truths.every:
         bound, source = estimation_bound(program.with_truth(shares), duals, value)
         return min(open_bound, (bound, f"{source}, at the least favourable truth"))
-    prices, inverse = duals.prices, duals.inverse
-    if prices is None or inverse is None:
-        return open_bound
-    if not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
+    if not _are_numbers(duals):
         return open_bound
     columns = columns_outside(program)
     if columns is None:

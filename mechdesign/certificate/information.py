@@ -38,11 +38,11 @@ from ..utility.survey import as_rational
 from .columns.branch_and_bound import WorkLimit, universal_bound
 from .columns.exact_columns import (
     MOST_SYMBOLS_ANY,
-    Deviations,
     LiftBox,
     columns_of_rays,
     extreme_rays,
     staircases,
+    subset_sums,
     too_large,
     vertex_bound,
 )
@@ -253,39 +253,66 @@ def listed_bound(program: SublinearProgram, prices: NDArray[np.float64]) -> Encl
     exact = [Fraction(v) for v in prices.tolist()]
     sides = sides_outside(program.cone)
     family = None if sides is None else make_family(prior, sides, np.abs)
+    if n <= MOST_LISTED and sides is not None and isinstance(family, StaircaseFamily):
+        return _over_staircases(program.utility, prior, Fraction(sides.ratio), exact)
     if n <= MOST_LISTED and sides is not None and isinstance(family, LiftFamily):
         return _over_a_box(program.utility, prior, sides, exact)
-    if n <= MOST_LISTED and sides is not None and isinstance(family, StaircaseFamily):
-        columns = [found.deviations for found in staircases(prior, Fraction(sides.ratio))]
-        return _over_columns(program.utility, prior, columns, exact)
     if n > MOST_SYMBOLS_ANY:
         return None
     rays = extreme_rays(program.cone.inequalities(Rounding.OUTSIDE), n)
-    return _over_columns(program.utility, prior, list(columns_of_rays(prior, rays)), exact)
+    return _over_rays(program.utility, prior, rays, exact)
 
 
-def _over_columns(
-    utility: FInformation, prior: Prior, columns: Sequence[Deviations], prices: _Vector
+def _largest(balls: Sequence[Any]) -> Any:
+    best = balls[0]
+    for ball in balls[1:]:
+        best = best.max(ball)
+    return best
+
+
+def _over_rays(
+    utility: FInformation, prior: Prior, rays: Sequence[Sequence[int]], prices: _Vector
 ) -> Enclosure | None:
-    # A few numbers stand for many symbols of a column.
-    numbers = {id(d): d for column in columns for d in column}
-    places = {key: i for i, key in enumerate(numbers)}
-    rows = [[places[id(d)] for d in column] for column in columns]
+    n, masses = len(prior), [prior.mass(i) for i in range(len(prior))]
+    columns = list(columns_of_rays(prior, rays))
+    costs = [sum(a * d for a, d in zip(prices, column, strict=True)) for column in columns]
 
     def total(curve: list[Any]) -> Any:
-        masses = [as_ball(prior.mass(x)) for x in range(len(prior))]
-        costs, deviations = list(map(as_ball, prices)), list(map(as_ball, numbers.values()))
+        p = [as_ball(m) for m in masses]
+        return _largest(
+            [
+                sum((a * f for a, f in zip(p, curve[i * n : (i + 1) * n], strict=True)), as_ball(0))
+                - as_ball(cost)
+                for i, cost in enumerate(costs)
+            ]
+        )
 
-        def reduced(row: list[int]) -> Any:
-            terms = zip(masses, costs, row, strict=True)
-            return sum((p * curve[i] - a * deviations[i] for p, a, i in terms), as_ball(0))
+    return enclosed(utility, [d for column in columns for d in column], total)
 
-        best = reduced(rows[0])
-        for row in rows[1:]:
-            best = best.max(reduced(row))
-        return best
 
-    return enclosed(utility, list(numbers.values()), total)
+def _over_staircases(
+    utility: FInformation, prior: Prior, ratio: Fraction, prices: _Vector
+) -> Enclosure | None:
+    """Every set of symbols: lifts r/(1 + (r − 1)P) on it and 1/(1 + (r − 1)P) elsewhere."""
+    from flint import arb
+
+    costs = subset_sums(map(as_rational, prices))
+    deviations: list[Fraction] = []
+    parts = []
+    for found, cost in zip(staircases(prior, ratio), costs[1:-1], strict=True):
+        mass, high, low = map(as_rational, found[1:])
+        deviations += [found.high, found.low]
+        parts.append((mass, cost * high + (costs[-1] - cost) * low))
+
+    def total(curve: list[Any]) -> Any:
+        return _largest(
+            [
+                arb(p) * curve[2 * i] + arb(1 - p) * curve[2 * i + 1] - arb(cost)
+                for i, (p, cost) in enumerate(parts)
+            ]
+        )
+
+    return enclosed(utility, deviations, total)
 
 
 def _over_a_box(

@@ -28,7 +28,6 @@ from ..errors import (
     MechdesignWarning,
     NoMethodError,
     StorageError,
-    kind_of,
     options_alone,
     visible,
 )
@@ -180,7 +179,7 @@ def _fail(message: str, exit_code: int, code: str) -> int:
 
 def _show_warning(message: Any, category: type[Warning] = Warning, *_: Any, **__: Any) -> None:
     own = issubclass(category, MechdesignWarning)
-    code = f" [{kind_of(category).code}]" if own else ""
+    code = f" [{category.code}]" if own else ""
     _tell(f"warning: {_line(str(message))}{code}")
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
 from ..progress import waiting
 from .exit_codes import NOT_MET
 from .options import AsJson, Force, KernelSource, Require, refuse, refuse_typed
@@ -98,11 +97,11 @@ def _audit_subsets(
     from ..views.text import print_subset_checks
 
     if require or any(v is not None for v in (source.table, source.column, source.prior)):
-        raise InputError(
+        refuse(
             "audit of a subset selection",
-            expected="no prior and no --require: its file says which masses it was made for",
-            got="one of them",
-            remedy="leave them out",
+            "no prior and no --require: its file says which masses it was made for",
+            "one of them",
+            "leave them out",
         )
     asked = source.notions or [check.notion for check in selection.certificate.checks]
     checks = [selection.check(notion) for notion in asked]

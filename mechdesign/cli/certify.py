@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from ..arguments import read_outputs
-from ..errors import InputError, UntoldWarning, UtilityError, quote, warn
+from ..errors import UntoldWarning, UtilityError, quote, warn
 from ..labels import Label, listing
 from ..progress import waiting
-from .options import AsJson, Force, KernelSource, Outputs, Require, read_goal, say_advice
+from .options import AsJson, Force, KernelSource, Outputs, Require, read_goal, refuse, say_advice
 from .output import note, plain, print_json
 
 if TYPE_CHECKING:
@@ -63,11 +62,11 @@ def certify(
 
     asked = source.read_kernel()
     if not asked.notions:
-        raise InputError(
+        refuse(
             "--privacy",
-            expected="at least one notion with a level",
-            got="none",
-            remedy="add for example --privacy ldp:1",
+            "at least one notion with a level",
+            "none",
+            "add for example --privacy ldp:1",
         )
     saved = asked.designed.utility if isinstance(asked.designed, Design) else None
     is_default = utility is None and saved is None
@@ -77,8 +76,7 @@ def certify(
         goal = read_goal(utility or "hamming", asked.prior)
     if output is not None:
         check_writable(output, overwrite=force)
-    labels = read_outputs(outputs)
-    required = asked.read_required(require, labels)
+    required = asked.read_required(require, outputs)
     try:
         with waiting("certifying", show=sys.stderr.isatty(), limit=time_limit):
             found = run_certify(
@@ -86,19 +84,19 @@ def certify(
                 asked.prior,
                 goal,
                 list(asked.notions),
-                outputs=labels,
+                outputs=outputs,
                 time_limit=time_limit,
                 subject_to=required,
             )
     except UtilityError:
-        columns = asked.mechanism.outputs if labels is None else labels
+        columns = asked.mechanism.outputs if outputs is None else outputs
         if is_default and set(columns).isdisjoint(asked.prior.labels):
             raise _without_utility(columns, asked.prior.labels) from None
         raise
     if output is not None:
         save(found, output, overwrite=force)
     if found.certificate.repair.merged:
-        note(_what_merged(asked.mechanism, labels or asked.mechanism.outputs, found))
+        note(_what_merged(asked.mechanism, outputs or asked.mechanism.outputs, found))
     report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)
     identified = identifiability(found)
     if identified.tells_nothing:

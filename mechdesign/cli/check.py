@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ def check(
     file: Annotated[str, typer.Argument(help="A file that 'mechdesign' saved.")],
     reports: Reports = _REPORTS,
     public: Public = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Save the kernel as CSV.")] = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -30,6 +32,8 @@ def check(
     'mechdesign audit' judges it by other notions or another prior.
     """
     from ..certificate.infeasible import Infeasibility
+    from ..kernel_files import write_csv
+    from ..mechanism import mechanism_of
     from ..solve._design import Design
     from ..storage import load, save, to_json
     from ..subsets import SubsetSelection
@@ -44,6 +48,9 @@ def check(
             )
         save(loaded, public, overwrite=force, public=True)
         note(f"saved {public}")
+    if csv is not None:
+        write_csv(mechanism_of(loaded), csv, overwrite=force)
+        note(f"saved {csv}")
     if as_json:
         from ..solve.columns_plan import ColumnsPlan
         from ..views.plain import columns_plan_json, design_json

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import read_levels, read_outputs
+from ..arguments import read_levels
 from ..errors import StorageError
 from .options import (
     AsJson,
@@ -55,6 +55,7 @@ def compare(
             help="What to match at: 0.1,0.5,1 or first:last:count. Nats, or losses with --match "
             "loss. Default: 20 levels from 0.1 to 2, or 20 losses up to that of no disclosure."
         ),
+        read_levels,
     ] = None,
     match: Annotated[
         str,
@@ -108,8 +109,7 @@ def compare(
         own = default_utility(known)
         asked = {own.spec: own}
     goals = {text: asked_of(goal, known, of, of_weights, truth) for text, goal in asked.items()}
-    labels = read_outputs(outputs)
-    required = read_required(require, known, goals.values(), labels)
+    required = read_required(require, known, goals.values(), outputs)
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
@@ -119,8 +119,8 @@ def compare(
             {"+".join(source.column or ["prior"]): known},
             goals,
             [name_notions(text) for text in notion or ["pml", "pmc", "lip", "ldp"]],
-            None if levels is None else read_levels(levels),
-            labels,
+            levels,
+            outputs,
             match=match,
             jobs=jobs,
             resume=resume,

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InputError
 from ..progress import waiting
-from .options import AsJson, PriorOption, read_notion
+from .options import AsJson, PriorOption, read_notion, refuse
 from .output import print_json
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ def contraction(
     from ..views.channels import contraction_json, print_contraction
 
     if tell is not None and (len(tell) != 2 or error is None):
-        raise InputError(
+        refuse(
             "--tell",
-            expected="two distributions, and --error with them",
-            got=f"{len(tell)} and {'no ' * (error is None)}--error",
-            remedy="write --tell .6,.4 --tell .5,.5 --error .1",
+            "two distributions, and --error with them",
+            f"{len(tell)} and {'no ' * (error is None)}--error",
+            "write --tell .6,.4 --tell .5,.5 --error .1",
         )
     with waiting("looking for the worst kernel", show=sys.stderr.isatty()):
         found = _contraction(subject, source, level)
@@ -93,11 +93,11 @@ def _contraction(subject: list[str], source: PriorOption, level: float) -> Contr
     else:
         asked = [read_notion(text) for text in subject]
         if prior is None:
-            raise InputError(
+            refuse(
                 "prior",
-                expected="a prior, whose symbols the kernels of the notions are over",
-                got="none",
-                remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
+                "a prior, whose symbols the kernels of the notions are over",
+                "none",
+                "add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
             )
     return run_contraction(asked, prior, level=level)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InfeasibleError, InputError, UntoldWarning, quote, warn
+from ..errors import InfeasibleError, UntoldWarning, quote, warn
 from ..progress import waiting
 from .designed_prior import DesignSource
 from .options import (
@@ -24,10 +24,10 @@ from .options import (
     TruthText,
     asked_of,
     check_distinct,
+    labels_or_number,
     read_goal,
     read_notion,
     read_notions,
-    read_outputs_of,
     read_required,
     read_solver,
     refuse,
@@ -94,6 +94,7 @@ def design(
             help="auto, all (every method that applies), a method, a cvxpy solver, or a method of "
             "your own: package.module:Name."
         ),
+        read_solver,
     ] = "auto",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which method would be used and why; no solving.")
@@ -146,18 +147,17 @@ def design(
     known = source.read_prior(many)
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
     goal = asked_of(goal, known, of, of_weights, truth)
-    method = read_solver(solver)
-    labels = read_outputs_of(goal, outputs)
+    labels = labels_or_number(goal, outputs)
     required = read_required(require, known, [goal], labels)
     if explain and any(path is not None for path in (output, csv, public)):
-        raise InputError(
+        refuse(
             "--explain",
-            expected="no --output, --csv or --public, as nothing is solved",
-            got="one of them",
-            remedy="leave out --explain to design and save",
+            "no --output, --csv or --public, as nothing is solved",
+            "one of them",
+            "leave out --explain to design and save",
         )
     if explain:
-        choice = run_explain(known, goal, notions, labels, method, required)
+        choice = run_explain(known, goal, notions, labels, solver, required)
         if as_json:
             print_json(choice_json(choice))
         else:
@@ -169,7 +169,7 @@ def design(
     source.hint_at_bins(known)
     try:
         with waiting("designing", show=sys.stderr.isatty(), limit=time_limit):
-            found = run_design(known, goal, notions, labels, method, time_limit, required)
+            found = run_design(known, goal, notions, labels, solver, time_limit, required)
     except InfeasibleError as impossible:
         _tell_impossible(impossible, output, force=force, as_json=as_json)
         raise

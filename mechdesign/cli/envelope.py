@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_levels
-from ..errors import InputError
 from ..progress import waiting
-from .options import AsJson, Force, KernelSource, expect_picture
+from .options import AsJson, Force, KernelSource, expect_picture, refuse
 from .output import note, print_json
 
 
@@ -23,6 +22,7 @@ def envelope(
             help="In nats: 0.1,0.5,1 or first:last:count. Default: a curve up to the largest "
             "leakage."
         ),
+        read_levels,
     ] = None,
     risk_averse: Annotated[
         bool, typer.Option("--risk-averse", help="Leakage that PMC bounds, in place of PML.")
@@ -47,18 +47,17 @@ def envelope(
     from ..views.channels import envelope_json, print_envelope
 
     if source.privacy is not None:
-        raise InputError(
+        refuse(
             "--privacy",
-            expected="none, as an envelope is about a kernel and its prior",
-            got=", ".join(source.privacy),
-            remedy="leave it out; --risk-averse asks for what PMC bounds",
+            "none, as an envelope is about a kernel and its prior",
+            ", ".join(source.privacy),
+            "leave it out; --risk-averse asks for what PMC bounds",
         )
     if output is not None:
         expect_picture(output, force=force)
     asked = source.read_kernel()
-    chosen = None if levels is None else read_levels(levels)
     with waiting("following all levels", show=sys.stderr.isatty()):
-        found = leakage_envelope(asked.mechanism, asked.prior, chosen, risk_averse=risk_averse)
+        found = leakage_envelope(asked.mechanism, asked.prior, levels, risk_averse=risk_averse)
         level = None if probability is None else found.level_at(probability)
     if output is not None:
         from ..plotting._plot_envelope import plot_envelope

@@ -67,6 +67,7 @@ class SurveyOptions:
             help="Size of a finite population, such as 12000, or of each stratum: a=9000,b=3000 or "
             "a JSON file. Clusters are counted where there are any."
         ),
+        read_sizes,
     ] = None
     weighting: Annotated[
         str,
@@ -80,10 +81,7 @@ class SurveyOptions:
         """What is asked, with the population as numbers."""
         from ..inference.surveys import Survey
 
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        if self.population is not None:
-            found["population"] = read_sizes(self.population)
-        return Survey(**found)
+        return Survey(**{each.name: getattr(self, each.name) for each in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -214,6 +212,7 @@ def estimate(
             help="Distribution at which the inversion is most exact, written as --prior; that of "
             "the design when left out."
         ),
+        read_truth,
     ] = None,
     mean: Annotated[
         bool,
@@ -232,6 +231,7 @@ def estimate(
         typer.Option(
             help="With them, the least and largest number or date there can be, such as 0..120."
         ),
+        read_ends,
     ] = None,
     plot: Annotated[
         Path | None,
@@ -280,19 +280,16 @@ def estimate(
         refuse(option, "one estimate", "groups", remedy)
     if ends is not None and not (mean or quantile):
         expected = "--mean or --quantile beside it"
-        refuse("--ends", expected, f"{quote(ends)} alone", "add --mean, or leave it out")
-    read_limits = None if ends is None else read_ends(ends)
+        refuse("--ends", expected, "it alone", "add --mean, or leave it out")
     if plot is not None:
         expect_picture(plot, force=force)
     expect_table(output, force=force)
     options: dict[str, Any] = {"by": by, "confidence": confidence, "misfit": misfit}
-    options |= {"missing": missing, "truth": None if truth is None else read_truth(truth)}
+    options |= {"missing": missing, "truth": truth}
     once = {"method": method, "intervals": intervals, "target": target, "rng": seed}
     shown = _Shown(plot, output, as_json=as_json, force=force, top=top)
     if kind == "one column":
-        answers = partial(
-            _numbers, mean=mean, quantiles=quantile, ends=read_limits, histogram=histogram
-        )
+        answers = partial(_numbers, mean=mean, quantiles=quantile, ends=ends, histogram=histogram)
         _of_columns(
             kernel,
             form,

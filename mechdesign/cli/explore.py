@@ -8,11 +8,21 @@ from typing import Annotated
 import typer
 
 from .held_warnings import tell_held
-from .options import PriorSource
+from .options import PriorSource, Privacy, read_notions
 
 
 def explore(
     source: PriorSource,
+    privacy: Privacy = None,
+    utility: Annotated[
+        str,
+        typer.Option(
+            "--utility",
+            "-u",
+            help="What the page begins with: estimation, hamming, absolute, squared, "
+            "mutual-information, total-variation or chi-square.",
+        ),
+    ] = "estimation",
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; 0 for any that is free.")
     ] = None,
@@ -22,7 +32,8 @@ def explore(
 ) -> None:
     """Serve a page on this machine to try notions and levels by hand.
 
-    Without a table or a prior it begins with the passenger class of the Titanic.
+    Without a table or a prior it begins with the passenger class of the Titanic; without --privacy
+    with LDP(1), beside PML and LIP.
     """
     from ..explorer import server, settings
 
@@ -37,4 +48,6 @@ def explore(
         read = settings.Column(
             source.table, columns, source.weights, source.missing, source.sep, source.encoding
         )
-    server.serve(settings.Settings.of_prior(known, read), port, show=browser)
+    notions = read_notions(privacy) if privacy else ()
+    begun = settings.Settings.of_prior(known, read, notions, utility)
+    server.serve(begun, port, show=browser)

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InputError
 from ..progress import waiting
-from .options import Force, Kernel
+from .options import Force, Kernel, refuse
 from .output import note
 
 
@@ -75,11 +74,11 @@ def export(
     is_form = to == "form"
     for name, value in {"--form": form, "--collector": collector}.items():
         if is_form != (value is not None):
-            raise InputError(
+            refuse(
                 name,
-                expected="it beside --to form" if is_form else "--to form with it",
-                got="none" if is_form else f"--to {to}",
-                remedy="add it" if is_form else "leave it out",
+                "it beside --to form" if is_form else "--to form with it",
+                "none" if is_form else f"--to {to}",
+                "add it" if is_form else "leave it out",
             )
     if form is not None and collector is not None:
         from ..forms._write_form import write_form

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson
+from .options import AsJson, refuse
 from .output import print_json
 
 
@@ -27,7 +27,7 @@ def ledger(
     as_json: AsJson = False,
 ) -> None:
     """Say what was released, or what one person has given away."""
-    from ..errors import InputError, StorageError, UnknownNameError, quote
+    from ..errors import StorageError, UnknownNameError, quote
     from ..release.ledger import Ledger
     from ..views.text import print_account, print_releases
 
@@ -44,13 +44,13 @@ def ledger(
             names = [name for name in known if name is not None]
             if names and about is not None:
                 raise UnknownNameError("name of the people", about, names)
-            raise InputError(
+            refuse(
                 "--about",
-                expected=f"one of {', '.join(map(quote, names))}"
+                f"one of {', '.join(map(quote, names))}"
                 if names
                 else "none, as the people of these releases have no name",
-                got="none" if about is None else quote(about),
-                remedy="add --about" if names else "leave it out",
+                "none" if about is None else quote(about),
+                "add --about" if names else "leave it out",
             )
         if as_json:
             print_json(account.to_json())

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -18,15 +19,16 @@ from ..arguments import (
     WORST,
     align_prior,
     is_file,
+    read_error,
     read_estimation,
     read_outputs,
     read_prior,
     read_utility,
     read_worst_case,
 )
-from ..errors import InputError, LevelError, quote
+from ..errors import InputError, LevelError, UnknownNameError, quote
 from ..extensions import check_name_or_module, find, is_import_path, make
-from ..labels import counted
+from ..labels import Label, counted
 from ..progress import waiting
 from ..tables.text import Dialect
 from .output import note, say
@@ -87,6 +89,7 @@ Outputs = Annotated[
     typer.Option(
         help="Output labels, separated by commas; with design -u estimation their largest number."
     ),
+    read_outputs,
 ]
 Column = Annotated[
     list[str] | None,
@@ -189,6 +192,7 @@ Assurance = Annotated[
 Error = Annotated[
     str | None,
     typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),
+    read_error,
 ]
 Feature = Annotated[
     str | None,
@@ -301,20 +305,19 @@ def asked_of(
     if of is None and weights is None and truth is None:
         return goal
     if not isinstance(goal, Estimation):
-        raise InputError(
+        refuse(
             "--of, --of-weights and --truth",
-            expected="-u estimation, which they belong to",
-            got=f"-u {goal.spec}",
-            remedy="add -u estimation, or leave them out",
+            "-u estimation, which they belong to",
+            f"-u {goal.spec}",
+            "add -u estimation, or leave them out",
         )
     return read_estimation(prior, of, weights, truth)
 
 
-def read_outputs_of(goal: Utility, text: str | None) -> Any:
+def labels_or_number(goal: Utility, labels: list[Label] | None) -> Any:
     """Labels of outputs; for an estimation, whose outputs have none, how many there may be."""
     from ..utility import Estimation
 
-    labels = read_outputs(text)
     if isinstance(goal, Estimation) and labels is not None and len(labels) == 1:
         (number,) = labels
         return number if isinstance(number, int) else labels
@@ -362,11 +365,11 @@ def _shares(inputs: int) -> str:
 def read_notions(texts: list[str] | None) -> list[PrivacyNotion]:
     """The notions of ``--privacy``, of which there must be one."""
     if not texts:
-        raise InputError(
+        refuse(
             "--privacy",
-            expected="at least one notion with a level",
-            got="none",
-            remedy="add for example --privacy ldp:1, which holds whatever others know beforehand; "
+            "at least one notion with a level",
+            "none",
+            "add for example --privacy ldp:1, which holds whatever others know beforehand; "
             "pml:1 takes fewer reports, and rests on the prior",
         )
     return [read_notion(text) for text in texts]
@@ -377,7 +380,7 @@ def read_notion(text: str) -> PrivacyNotion:
 
     That is ``package.module:Name:0.5``, or ``package.module:NAME`` for an instance.
     """
-    from ..privacy.notion import PrivacyNotion, parse_notion
+    from ..privacy.notion import NOTIONS, PrivacyNotion, parse_notion
 
     path, rest = _split_notion(text)
     if path:
@@ -391,7 +394,13 @@ def read_notion(text: str) -> PrivacyNotion:
                     remedy="leave them out, or name its class",
                 )
             return found
-    return parse_notion(name_notion(text))
+    try:
+        return parse_notion(name_notion(text))
+    except UnknownNameError as problem:
+        name = text.partition(":")[0].strip()
+        near = get_close_matches(name.lower(), NOTIONS, n=3, cutoff=0)
+        more = f"; {len(NOTIONS) - len(near)} more are known"
+        raise UnknownNameError("privacy notion", name, near, more) from problem
 
 
 def name_notion(text: str) -> str:
@@ -516,18 +525,18 @@ class PriorSource(TextForm):
         ``most`` different values are let through where nothing is said of them.
         """
         if self.weights is not None and "," in self.weights and _are_numbers(self.weights):
-            raise InputError(
+            refuse(
                 "--weights",
-                expected="the column of TABLE that says for how many people a row stands",
-                got=quote(self.weights),
-                remedy="write --of-weights for what the errors of answers weigh",
+                "the column of TABLE that says for how many people a row stands",
+                quote(self.weights),
+                "write --of-weights for what the errors of answers weigh",
             )
         if self.bins_from is not None and not self.bins:
-            raise InputError(
+            refuse(
                 "--bins-from",
-                expected="--bins quantiles:5 or k:5 with it",
-                got="it alone",
-                remedy="say how bins are chosen",
+                "--bins quantiles:5 or k:5 with it",
+                "it alone",
+                "say how bins are chosen",
             )
         from ..bin_arguments import read_column_bins
         from ..prior import Prior
@@ -536,21 +545,21 @@ class PriorSource(TextForm):
             read = (self.table, self.column, self.bins or [], self.bins_from, self.weights)
             bins = read_column_bins(*read, self.dialect) if self.bins else None
             if (self.table is None) == (self.prior is None):
-                raise InputError(
+                refuse(
                     "prior",
-                    expected="either a table or --prior",
-                    got="neither" if self.table is None else "both",
-                    remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
+                    "either a table or --prior",
+                    "neither" if self.table is None else "both",
+                    "give TABLE with --column, or --prior 0.5,0.3,0.2",
                 )
             if self.prior is not None:
                 return read_prior(self.prior)
             if not self.column:
                 first = self.opened(self.table).names[0]
-                raise InputError(
+                refuse(
                     f"table {self.table}",
-                    expected="--column with the column of the secret",
-                    got="none",
-                    remedy=f"add for example --column {first}",
+                    "--column with the column of the secret",
+                    "none",
+                    f"add for example --column {first}",
                 )
             return Prior.from_data(
                 self.table,
@@ -678,18 +687,18 @@ class ReleaseOptions(TextForm):
             check_apart(inputs, output)
             for name, path in (("--key", self.key), ("--ledger", self.book)):
                 if path is not None and path.resolve().is_relative_to(output.resolve()):
-                    raise InputError(
+                    refuse(
                         name,
-                        expected="a file outside of the folder of reports",
-                        got=str(path),
-                        remedy="keep it where nobody else reads",
+                        "a file outside of the folder of reports",
+                        str(path),
+                        "keep it where nobody else reads",
                     )
         if Path(table).exists() and output.exists() and output.samefile(table):
-            raise InputError(
+            refuse(
                 "--output",
-                expected="another file than the input",
-                got=str(output),
-                remedy="keep the original until the reports are checked",
+                "another file than the input",
+                str(output),
+                "keep the original until the reports are checked",
             )
         own = (output, receipt_path(output), self.book, Path(f"{self.book}.key"))
         taken, known = (
@@ -697,18 +706,18 @@ class ReleaseOptions(TextForm):
             for paths in ((*own, *written), (*read, *written))
         )
         if self.key is not None and os.path.realpath(self.key) in taken:
-            raise InputError(
+            refuse(
                 "--key",
-                expected="another file than those of the output and the ledger",
-                got=str(self.key),
-                remedy="keep the key where nobody else reads",
+                "another file than those of the output and the ledger",
+                str(self.key),
+                "keep the key where nobody else reads",
             )
         if self.ledger is not None and os.path.realpath(self.ledger) in known:
-            raise InputError(
+            refuse(
                 "--ledger",
-                expected="a file of its own",
-                got=f"{self.ledger}, which is read or written as well",
-                remedy="choose another name for the ledger",
+                "a file of its own",
+                f"{self.ledger}, which is read or written as well",
+                "choose another name for the ledger",
             )
 
     def write(
@@ -781,12 +790,7 @@ def check_distinct(
             continue
         other = known.setdefault(os.path.realpath(path), name)
         if other != name:
-            raise InputError(
-                name,
-                expected=f"another file than that of {other}",
-                got=str(path),
-                remedy="choose another name",
-            )
+            refuse(name, f"another file than that of {other}", str(path), "choose another name")
 
 
 def say_receipt(receipt: Receipt) -> None:
@@ -889,13 +893,13 @@ class KernelSource(PriorOption):
             if given is None and any_prior and not needing:
                 given = self._any_prior(mechanism, "a public design holds no prior: what it keeps")
             elif given is None:
-                raise InputError(
+                refuse(
                     "prior",
-                    expected=f"the prior that {needing[0]} is about"
+                    f"the prior that {needing[0]} is about"
                     if needing
                     else "a prior to judge beliefs by",
-                    got="a public design, which holds none",
-                    remedy="add --prior or --data, or ask whoever made it"
+                    "a public design, which holds none",
+                    "add --prior or --data, or ask whoever made it"
                     + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
                 )
         elif given is None and any_prior and notions and not any(n.uses_prior for n in notions):
@@ -903,11 +907,11 @@ class KernelSource(PriorOption):
             given = self._any_prior(mechanism, f"no prior was given: {told}")
         if given is None:
             free = ", or ask for what needs none (--privacy ldp:1)" if any_prior else ""
-            raise InputError(
+            refuse(
                 "prior",
-                expected="a prior for the kernel's inputs",
-                got="none",
-                remedy=f"add --prior {_shares(len(mechanism.inputs))} or --data TABLE --column "
+                "a prior for the kernel's inputs",
+                "none",
+                f"add --prior {_shares(len(mechanism.inputs))} or --data TABLE --column "
                 f"COLUMN{free}",
             )
         # Masses without names are those of the inputs in their order.

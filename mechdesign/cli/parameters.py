@@ -59,7 +59,8 @@ def _named_for_readers(name: str, hint: Any) -> Any:
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of its groups, those of ``PriorSource`` say, one by one.
 
-    So typer finds each in the signature, and the command gets each group as one argument.
+    So typer finds each in the signature, and the command gets each group as one argument. A
+    function in the annotation of an option, behind what typer reads, makes its text a value.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: group for name, group in hints.items() if is_dataclass(group)}
@@ -80,11 +81,21 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
                 )
             )
 
+    read = {
+        parameter.name: convert
+        for parameter in spelled
+        for convert in get_args(parameter.annotation)[1:]
+        if inspect.isfunction(convert)
+    }
+
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         with naming_own_code(), holding_back(EdgesWarning, OpenBinWarning):
+            for name, convert in read.items():
+                given[name] = None if given[name] is None else convert(given[name])
+            for name, group in groups.items():
+                own = {field.name: given.pop(field.name) for field in fields(group)}
+                given[name] = group(**own)
             command(**given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..arguments import read_bounds, read_cells, read_nats
-from ..errors import InputError
 from ..progress import waiting
 from .designed_prior import PriorChange
-from .options import AsJson, Force, Public, TextForm, check_distinct, expect_picture, read_notion
+from .options import (
+    AsJson,
+    Force,
+    Public,
+    TextForm,
+    check_distinct,
+    expect_picture,
+    read_notion,
+    refuse,
+)
 from .output import note, plain, print_json, say
 
 if TYPE_CHECKING:
@@ -176,29 +184,22 @@ def _places(
     from ..places import from_frame, from_roads, grid
 
     if (bounds is None) == (points is None):
-        raise InputError(
+        refuse(
             "places",
-            expected="either --bounds of a grid or --points, a list of places",
-            got="neither" if bounds is None else "both",
-            remedy="write for example --bounds 59.29,17.97,59.37,18.15 --cells 6",
+            "either --bounds of a grid or --points, a list of places",
+            "neither" if bounds is None else "both",
+            "write for example --bounds 59.29,17.97,59.37,18.15 --cells 6",
         )
     if points is not None:
         if cells is not None or side is not None:
-            raise InputError(
-                "--cells and --side",
-                expected="--bounds with them",
-                got="--points",
-                remedy="leave them out",
-            )
+            refuse("--cells and --side", "--bounds with them", "--points", "leave them out")
         if roads is not None:
             tables = form.opened(points), form.opened(roads)
             return from_roads(*tables, columns=columns, reach=reach)
         return from_frame(form.opened(points), columns=columns, reach=reach)
     for option, given in (("--reach", reach), ("--roads", roads)):
         if given is not None:
-            raise InputError(
-                option, expected="--points with it", got="--bounds", remedy="leave it out"
-            )
+            refuse(option, "--points with it", "--bounds", "leave it out")
     assert bounds is not None
     shape = None if cells is None else read_cells(cells, "--cells")
     return grid(read_bounds(bounds, "--bounds"), shape, side=side)

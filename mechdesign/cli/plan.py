@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, quote
+from ..errors import quote
 from ..progress import waiting
-from .options import AsJson, Assurance, By, Confidence, Error, Feature
+from .options import AsJson, Assurance, By, Confidence, Error, Feature, refuse
 from .output import print_json, say
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def plan(
     Of a plan for several columns that is said for each column; a public form holds no
     distribution, so that its numbers are for the least favourable one.
     """
-    from ..arguments import read_error, read_feature
+    from ..arguments import read_feature
     from ..inference.planning import plan as run_plan
     from ..kernel_files import load_release
     from ..mechanism import kernel_of
@@ -57,7 +57,7 @@ def plan(
     from ..views.plain import plan_json
 
     asked: dict[str, Any] = {
-        "error": None if error is None else read_error(error),
+        "error": error,
         "reports": reports,
         "worst": worst,
         "confidence": confidence,
@@ -68,11 +68,11 @@ def plan(
     designed = load_release(kernel)
     if isinstance(designed, KernelPlan):
         if feature is not None:
-            raise InputError(
+            refuse(
                 "--feature",
-                expected="a design for one column with it",
-                got=f"a plan for {', '.join(map(quote, designed.names))}",
-                remedy="leave it out, or plan with the design of that column",
+                "a design for one column with it",
+                f"a plan for {', '.join(map(quote, designed.names))}",
+                "leave it out, or plan with the design of that column",
             )
         with waiting("planning", show=sys.stderr.isatty()):
             parts = zip(designed.names, designed.designs, strict=True)

@@ -21,6 +21,7 @@ from .options import (
     check_distinct,
     read_notions,
     read_required,
+    refuse,
     say_receipt,
 )
 from .output import note, print_json, say
@@ -95,7 +96,7 @@ def pram(
     """Find the best matrix to randomise a variable with; publish it."""
     from ..arguments import read_prior
     from ..data import example_path
-    from ..errors import InputError, UnknownNameError
+    from ..errors import UnknownNameError
     from ..files import check_writable
     from ..prior import Prior
     from ..release._pram import categories
@@ -115,20 +116,20 @@ def pram(
         check_writable(matrix, overwrite=force)
     if output is not None:
         if weights is not None or example_path(table) is not None:
-            raise InputError(
+            refuse(
                 "--output",
-                expected="a file with one row per record",
-                got="a table whose lines stand for groups",
-                remedy="leave it out to find the matrix, or repeat the lines",
+                "a file with one row per record",
+                "a table whose lines stand for groups",
+                "leave it out to find the matrix, or repeat the lines",
             )
         release.check(table, output, force=force, read=[pattern], written=[matrix, risk])
     if risk is not None:
         if output is None:
-            raise InputError(
+            refuse(
                 "--risk",
-                expected="--output with it, as it is about published values",
-                got="none",
-                remedy="leave it out, or add -o",
+                "--output with it, as it is about published values",
+                "none",
+                "leave it out, or add -o",
             )
         check_writable(risk, overwrite=force)
     dialect: dict[str, Any] = {"sep": release.sep, "encoding": release.encoding}

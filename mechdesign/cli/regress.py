@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from ..arguments import read_feature, read_truth
-from ..errors import InputError, quote
+from ..errors import quote
 from ..labels import counted, listing
 from ..progress import waiting
 from ..release.codes import ABSENT, Codebook
 from ..release.codes import show_values as quote_values
-from .options import AsJson, Confidence, Kernel, Misfit, ReceiptFile, ShowValues, TextForm
+from .options import AsJson, Confidence, Kernel, Misfit, ReceiptFile, ShowValues, TextForm, refuse
 from .output import note, print_json
 
 
@@ -71,6 +71,7 @@ def regress(
     truth: Annotated[
         str | None,
         typer.Option(help="Distribution at which a linear regression is most exact, as --prior."),
+        read_truth,
     ] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
@@ -94,11 +95,11 @@ def regress(
     plan: Any = load_release(kernel) if several else None
     known = [*plan.names] if several else columns or []
     if not several and len(known) != 1:
-        raise InputError(
+        refuse(
             "--column",
-            expected="it once, for one privatised column",
-            got=counted(len(known), "time") if known else "none",
-            remedy="name one; the file of a plan takes several",
+            "it once, for one privatised column",
+            counted(len(known), "time") if known else "none",
+            "name one; the file of a plan takes several",
         )
     designs = {name: plan[name] if several else load_kernel(kernel) for name in known}
     kernels = {name: kernel_of(design) for name, design in designs.items()}
@@ -127,7 +128,7 @@ def regress(
             missing=missing,
             receipt=receipt,
             misfit=misfit,
-            truth=None if truth is None else read_truth(truth),
+            truth=truth,
             **design,
         )
     if as_json:
@@ -154,13 +155,13 @@ def _by_column(
         starts = {name: f"{name}=" if several else "" for name in kernels}
         name = next((name for name, start in starts.items() if text.startswith(start)), None)
         if name is None or name in found:
-            raise InputError(
+            refuse(
                 option,
-                expected=f"COLUMN=… once for a column of the plan, {listing([*kernels])}"
+                f"COLUMN=… once for a column of the plan, {listing([*kernels])}"
                 if several
                 else "it once, for one privatised column",
-                got=quote(text),
-                remedy=f"write for example {option} {next(iter(kernels))}=… for a plan",
+                quote(text),
+                f"write for example {option} {next(iter(kernels))}=… for a plan",
             )
         found[name] = text[len(starts[name]) :]
     return found

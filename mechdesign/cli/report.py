@@ -21,6 +21,7 @@ from .options import (
     Require,
     draw_nowhere,
     expect_picture,
+    refuse,
     refuse_typed,
 )
 from .output import note
@@ -81,11 +82,11 @@ def _write(
     from ..views.pages import check_pages, write_report
 
     if output.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
+        refuse(
             f"output {output}",
-            expected="a name that ends in .html, .png, .svg or .pdf",
-            got=output.suffix or "none",
-            remedy="choose such a name",
+            "a name that ends in .html, .png, .svg or .pdf",
+            output.suffix or "none",
+            "choose such a name",
         )
     check_pages()
     draw_nowhere()
@@ -151,11 +152,11 @@ def _binding(asked: Asked) -> Any:
 
     design = asked.designed
     if not isinstance(design, Design) or asked.prior != design.prior:
-        raise InputError(
+        refuse(
             "prices of constraints",
-            expected="a saved design and its own prior",
-            got="a kernel without a design, or another prior",
-            remedy="save a design with mechdesign design --output",
+            "a saved design and its own prior",
+            "a kernel without a design, or another prior",
+            "save a design with mechdesign design --output",
         )
     return plot_binding(design).figure
 
@@ -203,10 +204,10 @@ def _own(path: str, function: Callable[..., Any], asked: Asked) -> Any:
         raise MechdesignError(f"picture {path} failed with {failure}") from problem
     figure = getattr(drawn, "figure", None) or drawn
     if not hasattr(figure, "savefig"):
-        raise InputError(
+        refuse(
             f"picture {path}",
-            expected="a function that returns matplotlib axes or a figure",
-            got=quote(drawn),
-            remedy="return what it drew on",
+            "a function that returns matplotlib axes or a figure",
+            quote(drawn),
+            "return what it drew on",
         )
     return figure

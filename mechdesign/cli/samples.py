@@ -9,10 +9,28 @@ from typing import Annotated, Any
 
 import typer
 
+from ..arguments import read_outputs
 from ..errors import InputError, quote
 from ..progress import waiting
 from .options import KernelSource, Outputs, read_notions, refuse
 from .output import note, print_json
+
+
+def _read_partition(partition: str) -> Any:
+    """Edges of intervals, or the name of what is learned."""
+    from ..evidence.partition import TREE
+
+    if partition.strip().lower() == TREE:
+        return TREE
+    try:
+        return [float(part) for part in partition.split(",")]
+    except ValueError:
+        raise InputError(
+            "--partition",
+            expected="edges of intervals separated by commas, or tree",
+            got=quote(partition),
+            remedy="write for example --partition=-1,0,1",
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +51,7 @@ class SampleOptions:
     inputs: Annotated[
         str | None,
         typer.Option(help="With --mechanism: its inputs, separated by commas; else of --prior."),
+        read_outputs,
     ] = None
     confidence: Annotated[
         float,
@@ -45,6 +64,7 @@ class SampleOptions:
             help="Groups of reports that are numbers: edges of intervals such as -1,0,1, or tree, "
             "learned from half of the reports (a quarter of the calls).",
         ),
+        _read_partition,
     ] = None
     calls: Annotated[int, typer.Option(help="Most calls of --mechanism.")] = 100_000
     batch: Annotated[
@@ -69,7 +89,6 @@ class SampleOptions:
 
     def judge(self, source: KernelSource, *, as_json: bool, force: bool) -> bool:
         """Print what samples say of each claim; whether all are consistent with them."""
-        from ..arguments import read_outputs
         from ..arguments import read_prior as prior_of
         from ..evidence._audit_samples import audit_samples
         from ..evidence.findings import SampleVerdict
@@ -87,8 +106,8 @@ class SampleOptions:
                 notions,
                 self.confidence,
                 prior=known,
-                outputs=read_outputs(self.outputs),
-                partition=None if self.partition is None else _read_partition(self.partition),
+                outputs=self.outputs,
+                partition=self.partition,
                 calls=self.calls,
                 batch=self.batch,
                 seed=self.seed,
@@ -106,7 +125,6 @@ class SampleOptions:
 
     def _read(self, source: KernelSource, prior: Any) -> tuple[Any, Any]:
         """Inputs and reports of a table, or the inputs of a mechanism and the mechanism."""
-        from ..arguments import read_outputs
         from ..extensions import find_function
         from ..tables.counting import read_labels
 
@@ -130,7 +148,7 @@ class SampleOptions:
                 "one of them",
                 "leave them out",
             )
-        symbols = read_outputs(self.inputs) or (None if prior is None else list(prior.labels))
+        symbols = self.inputs or (None if prior is None else list(prior.labels))
         if symbols is None:
             refuse(
                 "--mechanism",
@@ -151,20 +169,3 @@ def _expect_page(report: Path, *, force: bool) -> None:
         refuse("--report", "a name that ends in .html", got, "choose such a name")
     check_writable(report, overwrite=force)
     check_pages()
-
-
-def _read_partition(partition: str) -> Any:
-    """Edges of intervals, or the name of what is learned."""
-    from ..evidence.partition import TREE
-
-    if partition.strip().lower() == TREE:
-        return TREE
-    try:
-        return [float(part) for part in partition.split(",")]
-    except ValueError:
-        raise InputError(
-            "--partition",
-            expected="edges of intervals separated by commas, or tree",
-            got=quote(partition),
-            remedy="write for example --partition=-1,0,1",
-        ) from None

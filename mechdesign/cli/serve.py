@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InputError
+from .options import refuse
 
 
 def serve(
@@ -76,15 +76,13 @@ def serve(
     server.check_framework()
     for name, value in (("--rate", rate), ("--max-body", largest), ("--patience", patience)):
         if not 0 < value < float("inf"):
-            raise InputError(
-                name, expected="a positive number", got=str(value), remedy="leave it out"
-            )
+            refuse(name, "a positive number", str(value), "leave it out")
     if form is not None and token_file is not None:
-        raise InputError(
+        refuse(
             "--token-file",
-            expected="none beside --form: a page that everybody may open keeps no secret",
-            got="one",
-            remedy="leave it out; --reader-token-file keeps estimates and exports",
+            "none beside --form: a page that everybody may open keeps no secret",
+            "one",
+            "leave it out; --reader-token-file keeps estimates and exports",
         )
     tokens = (
         server.read_token(token_file, "--token-file"),

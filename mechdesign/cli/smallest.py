@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..arguments import read_error, read_outputs
-from ..errors import InputError
 from .designed_prior import DesignSource
 from .options import (
     AsJson,
@@ -24,6 +22,7 @@ from .options import (
     read_goal,
     read_required,
     read_solver,
+    refuse,
 )
 from .output import note, print_json, say
 
@@ -65,7 +64,9 @@ def smallest(
             "1e-3."
         ),
     ] = None,
-    solver: Annotated[str, typer.Option(help="auto, a method, or a cvxpy solver.")] = "auto",
+    solver: Annotated[
+        str, typer.Option(help="auto, a method, or a cvxpy solver."), read_solver
+    ] = "auto",
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds for each search (mutual information and the like)."),
@@ -93,21 +94,21 @@ def smallest(
     given = {"--at-least": at_least, "--reports": reports, "--error": error}
     named = [name for name, value in given.items() if value is not None]
     if named not in (["--at-least"], ["--reports", "--error"]):
-        raise InputError(
+        refuse(
             "smallest level",
-            expected="either --at-least, or --reports and --error",
-            got=" and ".join(named) or "none of them",
-            remedy="write for example --at-least 0.6, or --reports 10000 --error 1%",
+            "either --at-least, or --reports and --error",
+            " and ".join(named) or "none of them",
+            "write for example --at-least 0.6, or --reports 10000 --error 1%",
         )
     if at_least is None:
         _check_only_for_values(utility, outputs, solver)
-    known, labels, goals = source.read_prior(), read_outputs(outputs), []
+    known, goals = source.read_prior(), []
     if at_least is not None:
         goals = [default_utility(known) if utility is None else read_goal(utility, known)]
     if output is not None:
         check_writable(output, overwrite=force)
     options: dict[str, Any] = {
-        "subject_to": read_required(require, known, goals, labels),
+        "subject_to": read_required(require, known, goals, outputs),
         "time_limit": time_limit,
         "progress": sys.stderr.isatty(),
     }
@@ -116,11 +117,11 @@ def smallest(
     source.hint_at_bins(known)
     found: Any
     if error is not None:
-        options |= {"reports": reports, "error": read_error(error)}
+        options |= {"reports": reports, "error": error}
         options |= {"confidence": confidence, "assurance": assurance}
         found = smallest_for_reports(name_notions(notion), known, **options)
     else:
-        options |= {"at_least": at_least, "outputs": labels, "solver": read_solver(solver)}
+        options |= {"at_least": at_least, "outputs": outputs, "solver": solver}
         found = run_smallest(name_notions(notion), known, *goals, **options)
     if output is not None:
         save(found.design, output, overwrite=force)
@@ -140,9 +141,9 @@ def _check_only_for_values(utility: str | None, outputs: str | None, solver: str
         "--solver": solver != "auto",
     }.items():
         if is_given:
-            raise InputError(
+            refuse(
                 option,
-                expected="--at-least with it",
-                got="--reports and --error, for which kernels are designed for estimates",
-                remedy="leave it out",
+                "--at-least with it",
+                "--reports and --error, for which kernels are designed for estimates",
+                "leave it out",
             )

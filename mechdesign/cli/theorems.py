@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError, UnknownNameError
+from ..errors import UnknownNameError
 from .exit_codes import NOT_MET
-from .options import AsJson
+from .options import AsJson, refuse
 from .output import print_json
 
 _MOST_INSTANCES = 100_000
@@ -37,11 +37,11 @@ def theorems(
     if not isinstance(action, str) or action not in _ACTIONS:
         raise UnknownNameError("action of theorems", action, _ACTIONS)
     if action in ("list", "errata", "coverage") and names:
-        raise InputError(
+        refuse(
             f"theorems {action}",
-            expected="no identifiers",
-            got=" ".join(names),
-            remedy=f"write: mechdesign research theorems show {names[0]}",
+            "no identifiers",
+            " ".join(names),
+            f"write: mechdesign research theorems show {names[0]}",
         )
     if action == "list":
         _list(known_theorems(), as_json)
@@ -51,11 +51,11 @@ def theorems(
         _coverage(statements(), as_json)
     elif action == "show":
         if not names:
-            raise InputError(
+            refuse(
                 "theorems show",
-                expected="the identifier of a result",
-                got="none",
-                remedy="write for example: mechdesign research theorems show PMC-Thm-4.1",
+                "the identifier of a result",
+                "none",
+                "write for example: mechdesign research theorems show PMC-Thm-4.1",
             )
         _show(names, as_json)
     else:
@@ -134,18 +134,18 @@ def _check(names: list[str], everything: bool, number: int, seed: int, as_json: 
     from ..views.text import print_outcomes
 
     if everything == bool(names):
-        raise InputError(
+        refuse(
             "theorems check",
-            expected="either identifiers or --all",
-            got="both" if everything else "neither",
-            remedy="write: mechdesign research theorems check --all",
+            "either identifiers or --all",
+            "both" if everything else "neither",
+            "write: mechdesign research theorems check --all",
         )
     if not 1 <= number <= _MOST_INSTANCES or not 0 <= seed < 2**64:
-        raise InputError(
+        refuse(
             "theorems check",
-            expected=f"1 to {_MOST_INSTANCES:,} instances and a seed from 0 to 2^64 - 1",
-            got=f"--instances {number} --seed {seed}",
-            remedy="correct the number",
+            f"1 to {_MOST_INSTANCES:,} instances and a seed from 0 to 2^64 - 1",
+            f"--instances {number} --seed {seed}",
+            "correct the number",
         )
     named = (result for name in names for result in find_results(name))
     results = known_theorems() if everything else tuple(dict.fromkeys(named))

@@ -24,6 +24,7 @@ _SHOWN = 40
 _REPORTS = (Path(__file__).parents[1] / "views/templates/base.html.j2").read_text(encoding="utf-8")
 _STYLE = f"""{_REPORTS.partition("<style>")[2].partition("</style>")[0]}
 h2, .hint {{ overflow-wrap: anywhere; }}
+main .scroll th, main .scroll td:not(.n) {{ overflow-wrap: normal; }}
 .bad {{ color: var(--bad); }}
 svg {{ width: 100%; max-width: 44rem; height: auto; display: block; margin: .6rem 0; }}
 svg text {{ font: 12px system-ui, sans-serif; fill: var(--ink); }}

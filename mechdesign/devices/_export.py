@@ -13,7 +13,7 @@ from ..mechanism import Mechanism, kernel_of
 from ..published import PublicDesign
 from ..release._identifiability import warn_of_untold
 from ..release.codings import joined
-from ..release.drawing import check_order
+from ..release.drawing import check_order, columns_of
 from ..solve.columns_plan import KernelPlan
 from .bins_sql import check_numbers
 from .javascript import client_module
@@ -109,18 +109,36 @@ def export(
     """
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
-    options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
+    only_sql = {"dialect": dialect, "table": table, "keep": keep, "into": into}
     if to == "javascript":
-        _check_options(to, options, ())
+        for name, value in only_sql.items():
+            if value is not None:
+                raise InputError(
+                    name,
+                    expected="--to sql with it",
+                    got=f"--to {to}",
+                    remedy="leave it out",
+                )
         text = device_module(designed, column)[1]
     else:
-        apart = ""
-        if isinstance(designed, KernelPlan):
-            designed, column = _of_one_column(designed, column)
-            apart = column
-        mechanism = _published(designed)
-        columns = _columns(column, mechanism)
-        _check_options(to, {"column": columns or None, **options}, ("column", "dialect", "table"))
+        columns, is_plan = _columns(designed, column), isinstance(designed, KernelPlan)
+        if is_plan and (column is None or len(columns) != 1):
+            raise InputError(
+                "column",
+                expected="one column of the plan, whose reports are to be drawn in SQL",
+                got="none" if column is None else str(len(columns)),
+                remedy=f"name one (--column {designed.names[0]}), and write a file for each",
+            )
+        for name, value in {"column": columns or None, **only_sql}.items():
+            if value is None and name in ("column", "dialect", "table"):
+                raise InputError(
+                    name,
+                    expected=f"it beside --to {to}",
+                    got="none",
+                    remedy="add for example --dialect postgresql --table people --column answer",
+                )
+        mechanism = _published(designed[columns[0]] if is_plan else designed)
+        apart = columns[0] if is_plan else ""
         text = sql_script(
             mechanism, dialect, table=table, columns=columns, keep=keep, into=into, apart=apart
         )
@@ -135,59 +153,38 @@ def device_module(
 
     Parameters and errors are those of :func:`export`.
     """
-    if isinstance(designed, KernelPlan):
-        return _plan_module(designed, column)
-    mechanism = _published(designed)
-    name = joined(_columns(column, mechanism)) or _COLUMN
-    return {name: mechanism}, client_module([(mechanism, name)])
-
-
-def _plan_module(plan: KernelPlan, column: Any) -> tuple[dict[str, Mechanism | PublicDesign], str]:
-    """The same for all columns of a plan."""
-    names = plan.names if column is None else _named(column)
-    if len(names) != len(plan.names) or len(set(names)) < len(names):
+    columns = _columns(designed, column)
+    if not isinstance(designed, KernelPlan):
+        kernels = {joined(columns) or _COLUMN: _published(designed)}
+        return kernels, client_module([(one, name) for name, one in kernels.items()])
+    if len(columns) != len(designed.names) or len(set(columns)) < len(columns):
         raise InputError(
             "column",
-            expected=f"{len(plan.names)} different names, one for each column of the plan",
-            got=str(len(names)),
+            expected=f"{len(designed.names)} different names, one for each column of the plan",
+            got=str(len(columns)),
             remedy="leave them out for those of the plan",
         )
-    check_order(names, plan.names)
-    kernels = [_published(found) for found in plan.designs]
+    kernels = dict(zip(columns, map(_published, designed.designs), strict=True))
     known = None
-    if plan.combinations is not None:
-        places = [{x: i for i, x in enumerate(kernel.inputs)} for kernel in kernels]
+    if designed.combinations is not None:
+        places = [{x: i for i, x in enumerate(one.inputs)} for one in kernels.values()]
         known = sorted(
-            [place[x] for place, x in zip(places, row, strict=True)] for row in plan.combinations
+            [place[x] for place, x in zip(places, row, strict=True)]
+            for row in designed.combinations
         )
-    module = client_module(
-        list(zip(kernels, names, strict=True)),
-        together=f"{plan.total} of {joined(names)} together",
+    return kernels, client_module(
+        [(one, name) for name, one in kernels.items()],
+        together=f"{designed.total} of {joined(columns)} together",
         combinations=known,
     )
-    return dict(zip(names, kernels, strict=True)), module
 
 
-def _of_one_column(plan: KernelPlan, column: Any) -> tuple[Any, str]:
-    """The design of a column of a plan, and its name."""
-    names = () if column is None else _named(column)
-    if len(names) != 1:
-        raise InputError(
-            "column",
-            expected="one column of the plan, whose reports are to be drawn in SQL",
-            got=str(len(names)) if names else "none",
-            remedy=f"name one (--column {plan.names[0]}), and write a file for each",
-        )
-    return plan[names[0]], names[0]
-
-
-def _columns(column: Any, mechanism: Mechanism) -> tuple[str, ...]:
-    """The columns that are named, else those that the kernel knows, or none."""
-    if column is None:
-        return () if mechanism.schema is None else mechanism.schema.names
-    names = _named(column)
-    check_order(names, () if mechanism.schema is None else mechanism.schema.names)
-    return names
+def _columns(designed: Any, column: Any) -> tuple[str, ...]:
+    """The columns that are named, else those that the design knows, or none."""
+    known = columns_of(designed)
+    columns = known if column is None else _named(column)
+    check_order(columns, known)
+    return columns
 
 
 def _named(column: Any) -> tuple[str, ...]:
@@ -200,25 +197,6 @@ def _named(column: Any) -> tuple[str, ...]:
             remedy="pass text such as 'answer'",
         )
     return tuple(found)
-
-
-def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> None:
-    """Raise :class:`InputError` for an option that the target needs, or has no use for."""
-    for name, value in given.items():
-        if name in needed and value is None:
-            raise InputError(
-                name,
-                expected=f"it beside --to {to}",
-                got="none",
-                remedy="add for example --dialect postgresql --table people --column answer",
-            )
-        if not needed and value is not None:
-            raise InputError(
-                name,
-                expected="--to sql with it",
-                got=f"--to {to}",
-                remedy="leave it out",
-            )
 
 
 def _published(designed: Any) -> Mechanism | PublicDesign:

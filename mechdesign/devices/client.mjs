@@ -5,20 +5,17 @@
 //   const report = await client.report("yes");      // { kernel, report, nonce }
 //   await send("https://collector.example/reports", report);
 //
-// Where several columns are asked at once, each has a kernel: a value is then an object with one for
-// each column, { class: "1st", sex: "female" }, and a report is a list with one for each.
+// Of several columns a value is an object with one for each, { class: "1st", sex: "female" }, and a
+// report is a list with one for each.
 //
-// The secret stays here: what leaves the device is the report, the digest of the kernel that drew
-// it, and a nonce. Send the same object again where sending fails: a collector counts a nonce once.
+// What leaves the device is the report, the digest of its kernel and a nonce; the secret stays. Where
+// sending fails send the same object again: a collector counts a nonce once.
 //
-// The same value of the same person has the same report for ever, so that asking again tells nobody
-// more. Either it is remembered (`storage`: IndexedDB of a browser, a file of Node, or anything with
-// getItem and setItem), together with the reports of all other values, so that what is stored says
-// nothing about which of them is true; or it is a function of a secret key and an identity (`key`, `identity`), equal to
-// what `md.privatize(table, column, kernel, person=…, key=…)` gives in Python.
-//
-// Another value, another kernel, or a memory that was cleared bring a report of their own: the levels
-// of reports about one person add up.
+// The same value of the same person has the same report for ever. Either the reports of all values
+// are remembered (`storage`), so that what is stored does not tell which value is true; or they are a
+// function of a secret key and an identity, those of `md.privatize(table, column, kernel, person=…,
+// key=…)` in Python. Another value or kernel, and a memory that was cleared, bring other reports, and
+// the levels of all reports about one person add up.
 //
 // There is no floating-point number between entropy and report.
 
@@ -756,16 +753,14 @@ export function keyFromText(text) {
  * Reports of one person.
  *
  * Options, all of which may be left out:
- * - column: the name of what is asked; it belongs to the receipt, and to the reports of a key. Of
- *   several columns the names are those of the plan
- * - storage: where reports are remembered: IndexedDB where there is one, in Node a folder (that of
- *   the user's data, or the one whose path is given); else getItem(name) and setItem(name, text) of
- *   a storage that this program has for itself, or keep(name, make), which gives the text of a name
- *   and stores make() where there is none, at once for all who share it
+ * - column: what is asked, which belongs to the receipt and to the reports of a key; a plan has names
+ * - storage: IndexedDB where there is one, in Node a folder, that of the user's data or one of a path;
+ *   else getItem(name) and setItem(name, text) of a storage that this program has for itself, or
+ *   keep(name, make), which gives the text of a name, or stores make(), at once for all who share it
  * - person: which person of a device that several share: text, a whole number or bytes
- * - key, identity, in the place of storage and person: at least 32 secret bytes, and whom the
- *   reports are about; identityColumn names the column of identities in the receipt, round a round
- *   of deliberately fresh draws, whose levels add up with those of others
+ * - key, identity, in the place of these two: at least 32 secret bytes, and whom the reports are
+ *   about; identityColumn names the column of identities in the receipt, round a round of fresh draws,
+ *   whose levels add up with those of others
  * - random: (bytes) => fills them, for tests only: receipts then say so
  */
 export class Client {

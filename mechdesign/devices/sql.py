@@ -223,8 +223,7 @@ class _Labels:
     def __init__(
         self, labels: Sequence[Label], parts: int, what: str, bins: Sequence[Bins | None] = ()
     ) -> None:
-        tuples = [isinstance(label, tuple) and len(label) == parts for label in labels]
-        self._is_split = parts > 1 and all(tuples)
+        self._is_split = parts > 1 and all(isinstance(x, tuple) and len(x) == parts for x in labels)
         self._what, self._bins = what, (bins or (None,) * parts)
         if parts > 1 and what == "input" and not self._is_split:
             raise KernelError(
@@ -233,20 +232,14 @@ class _Labels:
                 got=listing(labels),
                 remedy="name as many columns as the inputs are made of",
             )
-        count = parts if self._is_split else 1
-        self.names = [f"{what}_{i + 1}" for i in range(count)] if self._is_split else [what]
-        found = [
-            list(dict.fromkeys(self._part(label, i) for label in labels)) for i in range(count)
-        ]
-        self._values = found
-        self._has_null = [None in values and what == "input" for values in found]
+        columns = zip(*labels, strict=True) if self._is_split else [labels]
+        self._values = [list(dict.fromkeys(own)) for own in columns]
+        count = len(self._values)
+        self.names = [what] if count == 1 else [f"{what}_{i + 1}" for i in range(count)]
         self._kinds = [
-            _kind([v for v in values if v is not None or what == "output"], f"{what}s")
-            for values in found
+            _kind([v for v in own if v is not None or what == "output"], f"{what}s")
+            for own in self._values
         ]
-
-    def _part(self, label: Label, place: int) -> Label:
-        return label[place] if self._is_split else label
 
     @property
     def columns(self) -> str:
@@ -257,8 +250,9 @@ class _Labels:
 
     def literals(self, label: Label) -> str:
         """The values of a label."""
-        kinds = enumerate(self._kinds)
-        return ", ".join(_literal(self._part(label, i), kind) for i, kind in kinds)
+        parts = label if self._is_split else [label]
+        pairs = zip(parts, self._kinds, strict=True)
+        return ", ".join(_literal(part, kind) for part, kind in pairs)
 
     def read(self, value: str, place: int) -> str:
         """What stands for a secret: its own value, or the place of its bin."""
@@ -274,7 +268,7 @@ class _Labels:
             listed = ", ".join(_literal(label, kind) for label in known)
             own, is_null = f"(ARRAY[{listed}]::{kind}[])[{own} + 1]", f"{own} = {MISSING}"
         same = f"{own} = k.{name}" + (' COLLATE "C"' if kind == "text" else "")
-        if not self._has_null[place]:
+        if None not in self._values[place]:
             return same
         return f"({same} OR {is_null} AND k.{name} IS NULL)"
 

@@ -25,7 +25,7 @@ from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
 from ..privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion, as_notions
 from .limits import Array, Weights
-from .sums import SUMS, AskedSum
+from .sums import SUMS, AskedSum, Reach
 
 # Levels are widened by this much for the rounding of ratios and logarithms.
 _ROUNDING = 1e-11
@@ -97,14 +97,6 @@ class Pairs:
             yield self.part(slice(i, i + step))
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A notion, and for each of its levels the pairs that it bounds."""
-
-    notion: LikelihoodBound
-    pairs: tuple[Pairs, ...]
-
-
 @dataclass(frozen=True)
 class Extreme:
     """The largest of the levels of some pairs: where, and how large."""
@@ -112,6 +104,33 @@ class Extreme:
     level: float
     pair: int
     outcome: int
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A notion, for each of its levels the pairs that it bounds, and all hypotheses with names."""
+
+    notion: LikelihoodBound
+    pairs: tuple[Pairs, ...]
+    named: Sequence[Distribution]
+
+    def reaches(self, lower: Array, upper: Array) -> list[Reach]:
+        """Of each level, from limits ``(H, M)`` on likelihoods of all outcomes."""
+        found, outcomes = [], range(lower.shape[1])
+        for pairs in self.pairs:
+            low = largest_level(pairs, lower, upper, outcomes)
+            high = largest_level(pairs, upper, lower, outcomes)
+            over = under = ""
+            scale = 1.0
+            if low.pair >= 0:
+                scale = float(pairs.factors[low.pair])
+                over = self.named[pairs.above[low.pair]].name
+                under = self.named[pairs.below[low.pair]].name
+            top, most = (high.level, float(pairs.unbounded.max())) if len(pairs) else (-1.0, -1.0)
+            scaled = bool((pairs.factors != 1).any())
+            place = max(low.outcome, 0)
+            found.append(Reach(low.level, top, most, place, over, under, low.pair, scale, scaled))
+        return found
 
 
 class Questions:
@@ -129,7 +148,7 @@ class Questions:
         self.hypotheses: list[Weights] = []
         self.named: list[Distribution] = []
         self.asked = tuple(
-            Asked(notion, self._pairs_of(notion, prior))
+            Asked(notion, self._pairs_of(notion, prior), self.named)
             if isinstance(notion, LikelihoodBound)
             else self._sums_of(notion, prior)
             for notion in notions
@@ -287,8 +306,8 @@ def downward(level: float) -> float:
 
 
 def upward(level: float) -> float:
-    """A level raised by what rounding may have taken."""
-    return level + _ROUNDING * (1 + level)
+    """A level raised by what rounding may have taken; zero for a level that nothing has."""
+    return max(0.0, level + _ROUNDING * (1 + level))
 
 
 def _masses(found: Distribution) -> Masses:

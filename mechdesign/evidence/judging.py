@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..labels import Label
-from ..privacy.constraint import Distribution
 from ..progress import advance, stage
 from .findings import LevelLimits, SampleFinding, SampleVerdict, evidence_of, shown, shown_p
-from .hypotheses import Asked, Extreme, Pairs, Questions, downward, largest_level, upward
+from .hypotheses import Asked, Pairs, Questions, downward, upward
 from .limits import STEPS, Array, Error, likelihood_limits
-from .sums import AskedSum, sum_limits, unbounded_sum
+from .sums import AskedSum, Reach
 
 # Logarithms of the smallest p-value, and halvings of what is left.
 _LEAST_LOG, _HALVINGS = -690.0, 24
@@ -91,28 +90,29 @@ class Evidence:
     def _totals(self) -> list[Array]:
         return [counts.sum(axis=1) for counts in self.stages]
 
-    def p_value(self, pairs: Pairs, place: Extreme, claimed: float) -> float:
-        """The smallest total error at which a pair breaks a level at an outcome, rounded up."""
+    def p_value(self, asked: Asked | AskedSum, found: Sequence[Judged]) -> float:
+        """The smallest total error at which a notion is above one of its levels, rounded up."""
+        claims = asked.notion.levels
+        if isinstance(asked, AskedSum):
+            return _least_error(
+                lambda log: _above(asked.reaches(*self.limits(math.exp(log), ROUGH))[0], claims[0])
+            )
+        both = zip(asked.pairs, found, claims, strict=True)
+        return min(self._p_value(pairs, one.reach, claimed) for pairs, one, claimed in both)
+
+    def _p_value(self, pairs: Pairs, place: Reach, claimed: float) -> float:
+        """The same of one pair at one outcome."""
         if place.pair < 0 or claimed == math.inf:
             advance(_HALVINGS)
             return 1.0
         which = [int(pairs.over[place.pair]), int(pairs.under[place.pair])]
         one = pairs.part(slice(place.pair, place.pair + 1))
-        column = [counts[:, [place.outcome]] for counts in self.stages]
+        column = [counts[:, [place.output]] for counts in self.stages]
 
         def breaks(log: float) -> bool:
             lower, upper = self._limits(math.exp(log), column, which, ROUGH)
             ratio = np.array([lower[0, 0] / upper[1, 0]])
             return downward(float(one.levels(ratio)[0])) > claimed
-
-        return _least_error(breaks)
-
-    def p_value_of_sum(self, asked: AskedSum) -> float:
-        """The smallest total error at which a sum is above its level, rounded up."""
-
-        def breaks(log: float) -> bool:
-            found = sum_limits(asked, *self.limits(math.exp(log), ROUGH))
-            return downward(found.lower) > asked.notion.levels[0]
 
         return _least_error(breaks)
 
@@ -154,71 +154,48 @@ def _least_error(breaks: Callable[[float], bool]) -> float:
 
 @dataclass(frozen=True)
 class Judged:
-    """The largest lower and upper limits of one level of a notion, and where they are.
+    """Limits on one level of a notion, rounded outwards.
 
-    ``upper_of_counted`` is about the outcomes that were counted, ``upper`` about all; ``names`` are
-    what the largest lower limit of a sum compares.
+    ``upper_of_counted`` is about the outcomes that were counted, ``upper`` about all.
     """
 
-    low: Extreme
-    high: Extreme
+    reach: Reach
     lower: float
     upper: float
     upper_of_counted: float
-    names: tuple[str, str] = ("", "")
+
+    @classmethod
+    def of(cls, reach: Reach, *, is_whole: bool) -> Judged:
+        """From what a level may be, of all outcomes or of those that were counted."""
+        counted = upward(reach.upper)
+        upper = counted if is_whole else max(counted, upward(reach.unbounded))
+        return cls(reach, downward(reach.lower), upper, counted)
 
 
-def judge_level(evidence: Evidence, pairs: Pairs, lower: Array, upper: Array) -> Judged:
-    """Limits on one level, from limits on likelihoods."""
-    outcomes = range(lower.shape[1])
-    low = largest_level(pairs, lower, upper, outcomes)
-    high = largest_level(pairs, upper, lower, outcomes)
-    counted = upward(high.level) if len(pairs) else 0.0
-    most = float(pairs.unbounded.max(initial=0.0))
-    whole = counted if evidence.is_whole else max(counted, upward(most) if len(pairs) else 0.0)
-    return Judged(low, high, downward(low.level), whole, counted)
-
-
-def judge_sum(evidence: Evidence, asked: AskedSum, lower: Array, upper: Array) -> Judged:
-    """Limits on a level of sums over outcomes, from limits on likelihoods."""
-    found = sum_limits(asked, lower, upper)
-    counted = upward(found.upper)
-    whole = counted if evidence.is_whole else max(counted, upward(unbounded_sum(asked)))
-    place = Extreme(found.lower, -1, found.output)
-    names = found.over, found.under
-    return Judged(place, place, downward(found.lower), whole, counted, names)
-
-
-def judge_levels(
-    evidence: Evidence, asked: Asked | AskedSum, lower: Array, upper: Array
-) -> list[Judged]:
-    """Limits on every level of a notion, from limits on likelihoods."""
-    if isinstance(asked, AskedSum):
-        return [judge_sum(evidence, asked, lower, upper)]
-    return [judge_level(evidence, pairs, lower, upper) for pairs in asked.pairs]
-
-
-def verdict_of(asked: Asked | AskedSum, judged: Sequence[Judged]) -> SampleVerdict:
-    """Violated above a claim, consistent at or below all of them."""
-    claims = list(zip(asked.notion.levels, judged, strict=True))
-    if any(found.lower > claimed for claimed, found in claims):
-        return SampleVerdict.VIOLATED
-    if all(found.upper <= claimed for claimed, found in claims):
-        return SampleVerdict.CONSISTENT
-    return SampleVerdict.CANNOT_TELL
+def _above(reach: Reach, claimed: float) -> bool:
+    return downward(reach.lower) > claimed
 
 
 Found = tuple[Asked | AskedSum, list[Judged], SampleVerdict]
 
 
+def _judged(evidence: Evidence, asked: Asked | AskedSum, lower: Array, upper: Array) -> Found:
+    """Violated above a claim, consistent at or below all of them."""
+    reaches = asked.reaches(lower, upper)
+    found = [Judged.of(reach, is_whole=evidence.is_whole) for reach in reaches]
+    claims = list(zip(asked.notion.levels, found, strict=True))
+    verdict = SampleVerdict.CANNOT_TELL
+    if any(one.lower > claimed for claimed, one in claims):
+        verdict = SampleVerdict.VIOLATED
+    elif all(one.upper <= claimed for claimed, one in claims):
+        verdict = SampleVerdict.CONSISTENT
+    return asked, found, verdict
+
+
 def judge(evidence: Evidence, alpha: float, steps: int = STEPS) -> list[Found]:
     """Every notion that is asked, at a total error; fewer halvings give wider limits."""
     lower, upper = evidence.limits(alpha, steps)
-    found = []
-    for asked in evidence.questions.asked:
-        judged = judge_levels(evidence, asked, lower, upper)
-        found.append((asked, judged, verdict_of(asked, judged)))
-    return found
+    return [_judged(evidence, asked, lower, upper) for asked in evidence.questions.asked]
 
 
 def findings(
@@ -239,71 +216,32 @@ def _finding(
     judged: list[Judged],
     verdict: SampleVerdict,
 ) -> SampleFinding:
-    frequencies = evidence.estimates()
-    levels: tuple[LevelLimits, ...]
-    if isinstance(asked, AskedSum):
-        levels = (_limits_of_sum(asked, judged[0], frequencies, outputs),)
-        p_value = evidence.p_value_of_sum(asked)
-    else:
-        levels = tuple(
-            _level_limits(asked, k, found, frequencies, outputs, evidence.questions.named)
-            for k, found in enumerate(judged)
+    frequencies, notion = evidence.estimates(), asked.notion
+    estimates = asked.reaches(frequencies, frequencies)
+    levels = tuple(
+        LevelLimits(
+            field,
+            claimed,
+            one.lower,
+            one.upper,
+            one.upper_of_counted,
+            estimate.lower,
+            outputs[one.reach.output],
+            one.reach.over,
+            one.reach.under,
+            one.reach.scale,
+            one.reach.has_scales,
         )
-        p_value = min(
-            evidence.p_value(pairs, found.low, claimed)
-            for pairs, found, claimed in zip(asked.pairs, judged, asked.notion.levels, strict=True)
+        for field, claimed, one, estimate in zip(
+            notion.level_fields, notion.levels, judged, estimates, strict=True
         )
+    )
+    p_value = evidence.p_value(asked, judged)
     needed = None
     if verdict is SampleVerdict.CANNOT_TELL and not evidence.is_too_fine:
         needed = reports_needed(evidence, asked, alpha)
     reason = _reason(evidence, verdict, levels, p_value, needed)
-    return SampleFinding(asked.notion, verdict, levels, p_value, needed, reason)
-
-
-def _limits_of_sum(
-    asked: AskedSum, found: Judged, frequencies: Array, outputs: Sequence[Label]
-) -> LevelLimits:
-    return LevelLimits(
-        asked.notion.level_fields[0],
-        asked.notion.levels[0],
-        found.lower,
-        found.upper,
-        found.upper_of_counted,
-        sum_limits(asked, frequencies, frequencies).lower,
-        outputs[found.low.outcome],
-        *found.names,
-    )
-
-
-def _level_limits(
-    asked: Asked,
-    k: int,
-    found: Judged,
-    frequencies: Array,
-    outputs: Sequence[Label],
-    named: Sequence[Distribution],
-) -> LevelLimits:
-    pairs, notion = asked.pairs[k], asked.notion
-    estimate = largest_level(pairs, frequencies, frequencies, range(len(outputs)))
-    over = under = ""
-    scale = 1.0
-    if found.low.pair >= 0:
-        scale = float(pairs.factors[found.low.pair])
-        over = named[pairs.above[found.low.pair]].name
-        under = named[pairs.below[found.low.pair]].name
-    return LevelLimits(
-        notion.level_fields[k],
-        notion.levels[k],
-        found.lower,
-        found.upper,
-        found.upper_of_counted,
-        estimate.level,
-        outputs[max(found.low.outcome, 0)],
-        over,
-        under,
-        scale,
-        bool((pairs.factors != 1).any()),
-    )
+    return SampleFinding(notion, verdict, levels, p_value, needed, reason)
 
 
 def reports_needed(evidence: Evidence, asked: Asked | AskedSum, alpha: float) -> int | None:
@@ -316,9 +254,8 @@ def reports_needed(evidence: Evidence, asked: Asked | AskedSum, alpha: float) ->
     def settles(factor: float) -> bool:
         advance()
         more = evidence.times(factor)
-        lower, upper = more.limits(alpha, ROUGH)
-        judged = judge_levels(more, asked, lower, upper)
-        return verdict_of(asked, judged) is not SampleVerdict.CANNOT_TELL
+        verdict = _judged(more, asked, *more.limits(alpha, ROUGH))[2]
+        return verdict is not SampleVerdict.CANNOT_TELL
 
     with stage("reports that would tell", total=_DOUBLINGS // 2 + _REFINED):
         power = next((k for k in range(2, _DOUBLINGS + 1, 2) if settles(2.0**k)), None)

@@ -23,6 +23,31 @@ from .limits import Array
 SUMS = (MaximalLeakage, MaximalCostLeakage, DeltaNotion)
 
 
+@dataclass(frozen=True)
+class Reach:
+    """How large a level may be where limits on likelihoods hold.
+
+    Attributes
+    ----------
+    lower, upper : of the outcomes that were counted
+    unbounded : the largest that it can be, whatever is reported
+    output, over, under : the outcome and the hypotheses with the largest lower limit
+    pair : the position of these two among those compared, -1 for none
+    scale : what the level is multiplied by for these two
+    has_scales : whether some pair multiplies the level by something else than 1
+    """
+
+    lower: float
+    upper: float
+    unbounded: float
+    output: int
+    over: str
+    under: str
+    pair: int = -1
+    scale: float = 1.0
+    has_scales: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class AskedSum:
     """A notion that bounds sums over outcomes.
@@ -42,20 +67,14 @@ class AskedSum:
         """None: no single ratio is bounded."""
         return ()
 
-
-def sum_limits(asked: AskedSum, lower: Array, upper: Array) -> SumLimits:
-    """Limits on the level of a notion from limits ``(H, M)`` on likelihoods of all outcomes."""
-    best = SumLimits(0.0, 0.0, 0, "", "")
-    highest = 0.0
-    for constraint, over, under in asked.parts:
-        sides = (lower[over], upper[over]), (lower[under], upper[under])
-        for found in constraint.limits(*sides):
-            highest = max(highest, found.upper)
-            if found.lower > best.lower or not best.over:
-                best = found
-    return SumLimits(best.lower, highest, best.output, best.over, best.under)
-
-
-def unbounded_sum(asked: AskedSum) -> float:
-    """The largest level that a kernel can have, whatever is reported."""
-    return max(constraint.largest for constraint, _, _ in asked.parts)
+    def reaches(self, lower: Array, upper: Array) -> list[Reach]:
+        """Of its one level, from limits ``(H, M)`` on likelihoods of all outcomes."""
+        best, highest = SumLimits(0.0, 0.0, 0, "", ""), 0.0
+        for constraint, over, under in self.parts:
+            sides = (lower[over], upper[over]), (lower[under], upper[under])
+            for found in constraint.limits(*sides):
+                highest = max(highest, found.upper)
+                if found.lower > best.lower or not best.over:
+                    best = found
+        most = max(constraint.largest for constraint, _, _ in self.parts)
+        return [Reach(best.lower, highest, most, best.output, best.over, best.under)]

@@ -30,7 +30,6 @@ _SKIPS = (
     ("notions", "notions"),
     ("results", "results"),
     ("export", "export"),
-    ("places", "places"),
 )
 
 
@@ -79,6 +78,7 @@ class Page:
             _hint("What is known of the secret beforehand. Drag a bar, or use the arrow keys.")
             self._prior = PriorSliders(self.state)
             self._sources = PriorSources(self.state, folder, foreground, background)
+            self._maps = ui.element("div").classes("buttons")
         with _panel("What must stay hidden", "notions"):
             _hint("Ticked notions must all hold; the others are drawn for comparison.")
             self._notions = NotionControls(self.state)
@@ -140,12 +140,12 @@ class Page:
             self._shell = _code("Command line")
 
     def _build_places(self, folder: Path, background: Runner) -> None:
-        with _panel("Places of a map", "places"):
+        with _panel("Places of a map", "places") as panel:
             _hint(
                 "Reports of where somebody is, as near as the level allows: the odds of places so "
                 "many metres apart change by at most e to the level. Computed when asked for."
             )
-            self._places = PlacesCard(folder, background)
+            self._places = PlacesCard(folder, background, panel, self._maps)
 
     # What the page state tells it to show
 
@@ -260,11 +260,11 @@ def _heading(text: str, anchor: str, level: int = 2) -> None:
 
 
 @contextmanager
-def _panel(title: str, anchor: str, classes: str = "") -> Iterator[None]:
+def _panel(title: str, anchor: str, classes: str = "") -> Iterator[ui.element]:
     box = ui.element("section").classes(f"panel {classes}").props(f"aria-labelledby={anchor}")
     with box:
         _heading(title, anchor)
-        yield
+        yield box
 
 
 @contextmanager

@@ -37,9 +37,14 @@ class PlacesCard:
     ----------
     folder : where the file of the visitor is kept until the page is closed
     background : as for the page
+    panel : what is seen once a file was loaded
+    buttons : where the button is that loads it
     """
 
-    def __init__(self, folder: Path, background: Runner) -> None:
+    def __init__(
+        self, folder: Path, background: Runner, panel: ui.element, buttons: ui.element
+    ) -> None:
+        self._panel = panel
         self._folder, self._background = folder, background
         self._settings = MapSettings()
         self._result: MapResult | None = None
@@ -52,9 +57,10 @@ class PlacesCard:
                     self._field(name, title)
         with ui.element("div").classes("buttons"):
             button("Design for these places", self._design)
-            load = button("Load CSV of points", None)
-            self._forget = button("Without the file", self._without_file)
-        self._upload = csv_upload(load, self._uploaded, self._say, "use 'mechdesign places'")
+            button("Without the map", self._without_file)
+        with buttons:
+            load = button("Load points of a map", None)
+            self._upload = csv_upload(load, self._uploaded, self._refuse, "use 'mechdesign places'")
         self._file = ui.label("").classes("file-used").props("role=status")
         self._holds = select(HOLDS, "What the file holds", self._held, value="visits")
         self._problem = ui.label("").classes("trouble").props("role=alert")
@@ -100,8 +106,11 @@ class PlacesCard:
     def _show_file(self) -> None:
         given = self._settings.file is not None
         self._file.text = f"{self._name} is used." if given else ""
-        self._holds.set_visibility(given)
-        self._forget.set_visibility(given)
+        self._panel.set_visibility(given)
+
+    def _refuse(self, text: str) -> None:
+        self._panel.set_visibility(True)
+        self._say(text)
 
     def _held(self, event: Any) -> None:
         self._settings = replace(self._settings, holds=event.value)

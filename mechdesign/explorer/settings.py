@@ -49,7 +49,9 @@ FILE = "mechanism.json"
 # The file that a joint table is written to, whose masses are in no file.
 _TABLE = "prior.csv"
 _DECIMALS = 9
-_FIRST_UTILITY = "hamming"
+_FIRST_UTILITY = "estimation"
+# Notions that are drawn for comparison, where they are not asked for.
+_ALTERNATIVES = ("pml", "lip", "ldp")
 _FREQUENCIES = Asked()
 # Characters that the address of the page may carry: browsers and servers take more.
 _LONGEST_QUERY = 8000
@@ -126,6 +128,17 @@ class NotionSetting:
     levels: tuple[float, ...]
     required: bool = False
 
+    @classmethod
+    def of(cls, notion: md.PrivacyNotion) -> NotionSetting:
+        """A notion as one that is required; raises :class:`UnknownNameError` for one that is not on
+        offer.
+        """
+        name = type(notion).__name__.lower()
+        if name not in OFFERED:
+            raise UnknownNameError("notion of the page", name, OFFERED)
+        fields = type(notion).level_fields
+        return cls(name, tuple(float(getattr(notion, f)) for f in fields), required=True)
+
     @property
     def notion(self) -> md.PrivacyNotion:
         """The notion at its levels; raises :class:`LevelError` for levels that are none."""
@@ -195,17 +208,24 @@ class Settings:
     asked: Asked = _FREQUENCIES
 
     @classmethod
-    def of_prior(cls, prior: md.Prior, source: Column | None = None) -> Settings:
-        """A prior, with PML required and LIP and LDP as alternatives.
+    def of_prior(
+        cls,
+        prior: md.Prior,
+        source: Column | None = None,
+        notions: Sequence[md.PrivacyNotion] = (),
+        utility: str = _FIRST_UTILITY,
+    ) -> Settings:
+        """A prior, with these notions required, LDP(1) if none, and others at that level beside.
 
-        Raises :class:`PriorError` for more symbols than the page has room for.
+        Raises :class:`PriorError` for more symbols than the page has room for, and
+        :class:`UnknownNameError` for a notion or a utility that it does not offer.
         """
-        notions = (
-            NotionSetting("pml", (0.5,), required=True),
-            NotionSetting("lip", (0.5,)),
-            NotionSetting("ldp", (0.5,)),
-        )
-        return cls((), (), notions).with_prior(prior, source)
+        asked = [NotionSetting.of(notion) for notion in notions or (md.LDP(1),)]
+        names = {one.name for one in asked}
+        level = asked[0].levels[0]
+        beside = [NotionSetting(name, (level,)) for name in _ALTERNATIVES if name not in names]
+        made = cls((), (), (*asked, *beside)).with_utility(utility)
+        return made.with_prior(prior, source)
 
     # What it means
 
@@ -462,11 +482,9 @@ class Settings:
     def query(self) -> str:
         """What the address of the page carries: the utility, and what is asked of an estimation.
 
-        Nothing for the utility that the page begins with, and for texts too long for an address.
-        Masses are not in it: browsers keep addresses, and masses may be counts of people.
+        Nothing for texts too long for an address. Masses are not in it: browsers keep addresses,
+        and masses may be counts of people.
         """
-        if self.utility == _FIRST_UTILITY:
-            return ""
         found = urlencode(
             {"utility": self.utility, **(self.asked.options if self.shows_risk else {})}
         )

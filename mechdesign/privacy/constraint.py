@@ -47,6 +47,8 @@ _FAR_FROM, _ENTRIES = 1e-11, 2**20
 _LOWEST_LOG = -1e6
 
 Array = NDArray[np.float64]
+#: Integers of any size.
+Integers = NDArray[Any]
 
 
 class Rounding(Enum):
@@ -268,7 +270,7 @@ class Hypotheses:
             return False
         return bool((self.indices == np.arange(self.size)).all())
 
-    def entries_of_matrix(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def entries_of_matrix(self) -> tuple[Integers, Integers, Integers]:
         """Values, rows and columns of the masses that are not zero, row by row."""
         if self.indices is not None:
             count = len(self.indices)
@@ -330,7 +332,7 @@ class Hypotheses:
             return "prior" if same else None
         return "points" if set(self.indices.tolist()) == set(range(len(prior))) else None
 
-    def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:
+    def likelihoods(self, mechanism: Mechanism) -> Integers:
         """Exact ``(H, M)`` integers: likelihoods times ``total * mechanism.denominator``."""
         if self.indices is not None:
             whole = len(self.indices) == len(mechanism.weights)
@@ -470,18 +472,6 @@ class Bound:
                 )
         return np.array([known[scale] for scale in scales])
 
-    def symbols_are_above(self, prior: Prior) -> bool | None:
-        """Whether likelihoods of symbols are bounded by that of the prior, or those of the prior by
-        them; ``None`` unless it compares just these, every symbol at one level.
-        """
-        sides = (self.over, self.under)
-        points = [side.is_every_symbol for side in sides]
-        mixed = [side.indices is None and side.masses == (prior.weights,) for side in sides]
-        plain = self.pairing == "all" and self.scales is None
-        if not plain or sorted(points) != [False, True] or mixed != [not p for p in points]:
-            return None
-        return points[0]
-
     def is_about_more_than(self, prior: Prior) -> bool:
         """Whether it is about symbols of zero mass too."""
         known = set(prior.support.tolist())
@@ -560,9 +550,7 @@ def decided(
     return verdict, log
 
 
-def _large_product(
-    masses: tuple[tuple[int, ...], ...], total: int, weights: NDArray[Any]
-) -> NDArray[Any]:
+def _large_product(masses: tuple[tuple[int, ...], ...], total: int, weights: Integers) -> Integers:
     """``masses @ weights`` for rows of masses that sum to a large ``total``.
 
     All masses of a symbol stand in one number, with room for the sums, so that a weight multiplies
@@ -604,7 +592,7 @@ def check_bound(bound: Bound, mechanism: Mechanism) -> Evaluation:
 
 
 def _evaluated(
-    bound: Bound, pair: int | None, over: NDArray[Any], under: NDArray[Any], slack: Fraction
+    bound: Bound, pair: int | None, over: Integers, under: Integers, slack: Fraction
 ) -> Evaluation:
     """The largest ratio of one pair, or of all likelihoods to all others."""
     y, ratio = _largest(over.max(axis=0), under.min(axis=0))
@@ -618,9 +606,7 @@ def _evaluated(
     return Evaluation(verdict, log, y, bound.over.names[i], bound.under.names[j], ratio)
 
 
-def _deciding(
-    bound: Bound, over: NDArray[Any], under: NDArray[Any], slack: Fraction
-) -> NDArray[np.intp]:
+def _deciding(bound: Bound, over: Integers, under: Integers, slack: Fraction) -> NDArray[np.intp]:
     """Matched pairs that may break their bound, or have the largest level; floats tell the others,
     with room for their rounding.
     """
@@ -637,7 +623,7 @@ def _deciding(
     return np.flatnonzero(open_ones | near | (scales == 0))
 
 
-def largest_logs(over: NDArray[Any], under: NDArray[Any]) -> Array:
+def largest_logs(over: Integers, under: Integers) -> Array:
     """Largest log of over/under of each row, in floats; 0/0 counts as 1, rows in blocks.
 
     Infinite, as nothing is known, where the integers are too long for floats.
@@ -660,7 +646,7 @@ def _rough_log(value: int) -> float:
     return math.log(value >> shift) + shift * math.log(2)
 
 
-def _largest(top: NDArray[Any], low: NDArray[Any]) -> tuple[int, Fraction | None]:
+def _largest(top: Integers, low: Integers) -> tuple[int, Fraction | None]:
     """Position and value of the largest exact ratio of two integer vectors; 0/0 counts as 1.
 
     Floats shortlist the positions, rationals decide among them.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..errors import LevelError, UnknownNameError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
+from ..numeric import float_array
 from ..prior import Prior
 from .constraint import Array, Bound, Hypotheses
 from .notion import LikelihoodBound
@@ -111,27 +112,31 @@ class PairLevels(LikelihoodBound, register=False):
                 Hypotheses.points(prior, under),
                 self.epsilon if pairs else math.inf,
                 pairing="matched",
-                scales=None if set(scales) == {1} else scales,
+                scales=None if set(scales) == {1} else tuple(scales),
             )
         ]
 
     def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Max (log P(y|x) − log P(y|x'))/r(x,x') over all pairs, an ``(M,)`` array in nats."""
         factors, worst = self.factors(prior), np.zeros(kernel.shape[1])
+        is_symmetric = np.array_equal(factors, factors.T)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(kernel)
             for x in range(1, len(kernel)):
                 rate = logs[x] - logs[:x]
-                for each, r in ((rate, factors[x, :x, None]), (-rate, factors[:x, x, None])):
-                    # 0/0, of likelihoods and of rates: neither tells the two apart.
-                    each = np.where(r < math.inf, each / r, 0.0)
+                ways = (np.abs(rate, out=rate),) if is_symmetric else (rate, -rate)
+                for each, r in zip(ways, (factors[x, :x], factors[:x, x]), strict=False):
+                    each /= r[:, None]
+                    # 0/0 and ∞/∞ are NaN, which counts for nothing: neither tells the two apart,
+                    # or nothing is asked of them.
                     worst = np.fmax(worst, np.fmax.reduce(each, axis=0))
         return worst
 
 
 def both_ways(pairs: Iterable[tuple[int, int, Any]]) -> list[tuple[int, int, Any]]:
-    """Each pair, and the same the other way round."""
-    return [found for a, b, r in pairs for found in ((a, b, r), (b, a, r))]
+    """Each pair, and the same the other way round; without any, a symbol and itself."""
+    found = [pair for a, b, r in pairs for pair in ((a, b, r), (b, a, r))]
+    return found or [(0, 0, 1)]
 
 
 @dataclass(frozen=True)
@@ -468,10 +473,8 @@ def _edge(edge: Any) -> tuple[Label, Label, Any]:
 
 
 def _matrix(values: Any) -> tuple[tuple[float, ...], ...]:
-    try:
-        matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        matrix = np.zeros(0)
+    held = float_array(values)
+    matrix = np.zeros(0) if held is None else held
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise LevelError(
             "distances",

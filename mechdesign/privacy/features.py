@@ -274,6 +274,7 @@ def _unusable(expected: str, got: str) -> KernelError:
 class _Told(LikelihoodBound, register=False):
     """What the notions of a feature, and those given side information, share."""
 
+    epsilon: float
     #: What stands before the colon in messages; the field is the first of ``needs``.
     _subject: ClassVar[str] = "feature"
     #: Whether a value becomes likelier by at most so much, or less likely.
@@ -301,7 +302,8 @@ class _Told(LikelihoodBound, register=False):
         cls, epsilon: float, function: Callable[[Any], Any], labels: Iterable[Label]
     ) -> Self:
         """The feature ``function(label)``, tabulated over the given labels."""
-        return cls(epsilon, {label: function(label) for label in labels})
+        table = {label: function(label) for label in labels}
+        return cls(epsilon, table)  # type: ignore[call-arg]
 
     @abstractmethod
     def _sides(self, prior: Prior) -> list[tuple[Hypotheses, Hypotheses]]:
@@ -313,8 +315,9 @@ class _Told(LikelihoodBound, register=False):
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """What is learnt against what was known, or the reverse."""
-        turn = 1 if self._above else -1
-        return [Bound(*sides[::turn], self.epsilon) for sides in self._sides(prior)]
+        sides = self._sides(prior)
+        pairs = sides if self._above else [(known, learnt) for learnt, known in sides]
+        return [Bound(over, under, self.epsilon) for over, under in pairs]
 
     def leakage(self, kernel: Array, prior: Prior) -> Array:
         """The largest logarithm of the ratio, an ``(M,)`` array in nats."""

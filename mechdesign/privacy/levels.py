@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import LevelError, is_iterable, listed, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism, mechanism_of
+from ..numeric import float_array
 from ..prior import Prior
 from .constraint import Array, Bound, Hypotheses
 from .differential import PairFactors, PairLevels, labelled, places_of, unknown
@@ -281,10 +282,8 @@ class ContextAwareLDP(PairLevels):
 
         The diagonal is not read. Raises :class:`LevelError` for another shape.
         """
-        try:
-            table = np.array(rows, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            table = np.zeros(0)
+        held = float_array(rows)
+        table = np.zeros(0) if held is None else held
         size = len(table)
         names = list(range(size) if labels is None else labels)
         if table.shape != (size, size) or not size or len(names) != size:

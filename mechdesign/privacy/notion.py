@@ -31,6 +31,7 @@ from ..exact import (
 )
 from ..labels import Label
 from ..mechanism import Mechanism
+from ..numeric import finite_number, float_array
 from ..prior import Prior
 from ..registry import register as register_class
 from .constraint import GRAVEST, Array, Bound, Evaluation, check_bound, gravest
@@ -211,23 +212,35 @@ class PrivacyNotion(ABC):
 
     def checked_leakage(self, mechanism: Mechanism, prior: Prior) -> Array:
         """:meth:`leakage` as ``(L, M)``, or a :class:`LevelError` when it is no such numbers."""
-        found = self.leakage(mechanism.kernel, prior)
         levels, outcomes = len(self.level_fields), mechanism.shape[1]
-        shown = f"{outcomes} numbers, one for each outcome"
-        if levels > 1:
-            shown = f"{levels} rows of {shown}"
-        array = _numbers(found)
-        if array is None or np.atleast_2d(array).shape != (levels, outcomes):
-            raise self._no_numbers("leakage", shown, found)
-        return np.atleast_2d(array)
+        shown = f"{levels} rows of " if levels > 1 else ""
+        shown += f"{outcomes} numbers, one for each outcome"
+        return self._numbers("leakage", self.leakage(mechanism.kernel, prior), outcomes, shown)
 
     def checked_measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
         """:meth:`measure`, or a :class:`LevelError` when it is not one number for each level."""
-        found = self.measure(mechanism, prior)
-        array = _numbers(found)
-        if array is None or array.shape != (len(self.level_fields),):
-            raise self._no_numbers("measure", f"a tuple of {len(self.level_fields)} levels", found)
-        return tuple(map(float, array))
+        shown = f"a tuple of {len(self.level_fields)} levels"
+        found = self._numbers("measure", self.measure(mechanism, prior), None, shown)
+        return tuple(found.ravel().tolist())
+
+    def _numbers(self, method: str, found: Any, outcomes: int | None, expected: str) -> Array:
+        """Floats of what a method returned, ``(L, M)`` or ``(L, 1)``, none of them NaN."""
+        array = float_array(found)
+        shape = (len(self.level_fields), outcomes or 1)
+        if array is not None and outcomes is None and array.ndim == 1:
+            array = array[:, None]
+        lost = array is not None and bool(np.isnan(array).any())
+        if array is None or lost or np.atleast_2d(array).shape != shape:
+            remedy = f"return numbers in nats from {method}()"
+            if lost:
+                remedy += ": 0 at an outcome of probability zero, inf at one that rules it out"
+            raise LevelError(
+                f"{method} of {type(self).__name__}",
+                expected=expected,
+                got="NaN among them" if lost else quote(found),
+                remedy=remedy,
+            )
+        return np.atleast_2d(array)
 
     def _refuse_idle(self, parts: Sequence[Bound | SumConstraint], prior: Prior) -> None:
         """Raise :class:`LevelError` where nothing is asked of any two symbols, if there are two."""
@@ -240,19 +253,6 @@ class PrivacyNotion(ABC):
                 remedy="name neighbours, secrets or finite factors of this prior, a delta below 1, "
                 "or leave the notion out",
             )
-
-    def _no_numbers(self, method: str, expected: str, got: Any) -> LevelError:
-        remedy = f"return numbers in nats from {method}()"
-        # An array that holds NaN looks like what is asked for, in its type and its shape.
-        lost = isinstance(got, np.ndarray) and got.dtype.kind == "f" and bool(np.isnan(got).any())
-        if lost:
-            remedy += ": 0 at an outcome of probability zero, inf at one that rules something out"
-        return LevelError(
-            f"{method} of {type(self).__name__}",
-            expected=expected,
-            got="NaN among them" if lost else quote(got),
-            remedy=remedy,
-        )
 
     @property
     def covers_zero_mass(self) -> bool:
@@ -293,23 +293,11 @@ class PrivacyNotion(ABC):
         return f"{', '.join([self.title[:-1], *self._texts()])})"
 
 
-def _numbers(found: Any) -> Array | None:
-    """Floats of whatever was returned, none of them NaN; ``None`` for anything else."""
-    try:
-        array = np.asarray(found)
-        if array.dtype.kind not in "fiuO":
-            return None
-        numbers = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if np.isnan(numbers).any() else numbers
-
-
 #: Which level of a notion, what was asked at it, and what a kernel has.
 Asked = tuple[int, float, Evaluation]
 
 
-class _Decided(PrivacyNotion, register=False):
+class DecidedNotion(PrivacyNotion, register=False):
     """A notion that is decided by evaluations, each of one of its levels."""
 
     @abstractmethod
@@ -345,7 +333,7 @@ def _gravity(asked: Asked) -> tuple[int, bool, float]:
     return GRAVEST.index(found.verdict), is_vacuous, -excess
 
 
-class LikelihoodBound(_Decided):
+class LikelihoodBound(DecidedNotion):
     """A notion that bounds likelihood ratios between pairs of hypotheses.
 
     A subclass gives :meth:`bounds`, the pairs, which are compiled and exactly checked, and
@@ -416,7 +404,7 @@ def _against(found: Evaluation, asked: float) -> str:
     return told if asked == math.inf else f"{told} against {shown_level(asked, 12)}"
 
 
-class AverageNotion(_Decided, register=False):
+class AverageNotion(DecidedNotion, register=False):
     """A notion that constrains sums over outcomes.
 
     A subclass gives :meth:`sums`, which are compiled and exactly checked, and a measurement of its
@@ -498,7 +486,9 @@ class DeltaNotion(AverageNotion, register=False):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "delta", checked_delta(self.delta))
+        object.__setattr__(
+            self, "delta", finite_number(self.delta, "delta", 0, 1, error=LevelError)
+        )
 
     @property
     def title(self) -> str:
@@ -507,19 +497,6 @@ class DeltaNotion(AverageNotion, register=False):
 
     def __str__(self) -> str:
         return self.title
-
-
-def checked_delta(value: Any) -> float:
-    """A δ from 0 to 1, or a :class:`LevelError`."""
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not good or not 0 <= value <= 1:
-        raise LevelError(
-            "delta",
-            expected="a number from 0 to 1",
-            got=quote(value),
-            remedy="give for example 1e-5",
-        )
-    return float(value)
 
 
 def factor(level: float) -> str:

@@ -23,11 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import LevelError, quote
 from ..exact import Verdict, compare_with_exp, log_upper
 from ..prior import Prior, as_prior
 from .constraint import Array, Bound, Hypotheses
-from .notion import LikelihoodBound
+from .notion import LikelihoodBound, checked_level
 
 
 def log_lift(kernel: Array, prior: Prior) -> Array:
@@ -171,13 +170,7 @@ class PMLRegions:
 
     def most_zeros(self, epsilon: float) -> int:
         """How many symbols one outcome may rule out at a level; decided exactly."""
-        if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not epsilon >= 0:
-            raise LevelError(
-                "level",
-                expected="a non-negative number of nats",
-                got=quote(epsilon),
-                remedy="pass for example 0.5",
-            )
+        epsilon = checked_level(epsilon, "level")
         if epsilon == math.inf:
             return len(self.levels)
         count = 0

@@ -307,7 +307,8 @@ class ColumnExtremes(SumConstraint):
 
     @property
     def _names(self) -> tuple[str, str]:
-        return ("one", f"the sum of {self.name}")[:: -self.sign]
+        total = f"the sum of {self.name}"
+        return (total, "one") if self.sign > 0 else ("one", total)
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Compare an exact sum of extremes with e^ε or e^−ε."""
@@ -317,7 +318,7 @@ class ColumnExtremes(SumConstraint):
             rows = rows.astype(object) * np.array(whole, dtype=object)[:, None]
         top, low = rows.max(axis=0), rows.min(axis=0)
         total = int((top if self.sign > 0 else low).astype(object).sum())
-        ratio = Fraction(total, one * self.over.total * mechanism.denominator)
+        ratio: Fraction | None = Fraction(total, one * self.over.total * mechanism.denominator)
         if self.sign < 0:
             ratio = 1 / ratio if ratio else None
         verdict, level = decided(ratio, mechanism.slack, self.epsilon)
@@ -591,18 +592,11 @@ class InformationLimit(SumConstraint):
 
     def shares(self, kernel: Array) -> Array:
         """Share of each outcome in I(A; Y | C), ``(M,)`` in nats, in floating point."""
-        joint = np.array(self.joint, dtype=float)
-        table = joint @ kernel
-        shares = np.zeros(kernel.shape[1])
-        groups = np.array(self.groups)
-        for c in range(len(self.group_masses)):
-            part = table[groups == c]
-            mass = joint[groups == c].sum(axis=1, keepdims=True)
-            whole = part.sum(axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                log = np.log(part / mass) - np.log(whole / mass.sum())
-                shares += np.where(part > 0, part * log, 0.0).sum(axis=0)
-        return shares
+        given, whole, weights, _, _ = self._tables
+        own, common = given @ kernel, whole @ kernel
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.where(own > 0, own * (np.log(own) - np.log(common)), 0.0)
+        return np.asarray(weights @ each)
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Enclose the sum of logarithms in ball arithmetic, ever tighter until it decides."""

@@ -91,8 +91,7 @@ def privatize_batch(batch: Any, release: Release) -> Any:
             array = array.combine_chunks()
         named = field.with_type(array.type).with_name(str(target.column))
         batch = batch.set_column(place, named, array)
-    gone = left_out(release)
-    return batch.drop_columns(gone) if gone else batch
+    return batch.drop_columns(left_out(release))
 
 
 def left_out(release: Release) -> list[Any]:
@@ -232,8 +231,7 @@ def privatize_pandas(frame: Any, release: Release, *, part: bool = False) -> Any
         made[target.source] = values.set_axis(frame.index)
         if target.column != target.source:
             made = made.rename(columns={target.source: target.column})
-    if gone := left_out(release):
-        made = made.drop(columns=gone)
+    made = made.drop(columns=left_out(release))
     carried = receipts_of(frame)
     carried |= {one.column: one for one in release.receipts(rows=not part)}
     made.attrs = {**frame.attrs, KEY: receipts_to_text(carried)}
@@ -248,6 +246,10 @@ def _pandas_reports(drawn: NDArray[Any], target: Target, column: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         found = _arrow_labels(drawn, target, dtype.pyarrow_dtype, pandas_values(column))
         values = pd.Series(pd.arrays.ArrowExtensionArray(found))
+    elif getattr(dtype, "storage", "") == "pyarrow" and all(isinstance(y, str) for y in outputs):
+        import pyarrow as pa
+
+        values = pd.Series(dtype.__from_arrow__(_arrow_labels(drawn, target, pa.large_string())))
     elif isinstance(outputs, range):
         absent = drawn == ABSENT
         values = pd.Series(drawn)
@@ -260,24 +262,11 @@ def _pandas_reports(drawn: NDArray[Any], target: Target, column: Any) -> Any:
             places = np.arange(len(outputs))
         codes = np.append(places, ABSENT)[drawn]
         values = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
-    elif (arrow := _arrow_of_pandas(labels := _pandas_labels(outputs, dtype))) is not None:
-        values = pd.Series(labels.dtype.__from_arrow__(_taken(arrow, drawn)))
     else:
         # Positions that are not there become null.
+        labels = _pandas_labels(outputs, dtype)
         values = labels.reindex(drawn) if (drawn == ABSENT).any() else labels.take(drawn)
     return values
-
-
-def _arrow_of_pandas(labels: Any) -> Any:
-    """The Arrow array of a series of text that is kept as one; ``None`` for others."""
-    import pandas as pd
-
-    if not isinstance(labels.dtype, pd.StringDtype) or labels.dtype.storage != "pyarrow":
-        return None
-    import pyarrow as pa
-
-    found = pa.Array.from_pandas(labels)
-    return found.combine_chunks() if hasattr(found, "chunks") else found
 
 
 def _pandas_labels(outputs: Sequence[Any], dtype: Any) -> Any:

@@ -86,7 +86,7 @@ class ByteTable:
 
     def draw(self, codes: NDArray[Any], words: Words) -> tuple[int, NDArray[np.uint8]]:
         """The position of the first word, and one outcome for each of at most so many symbols."""
-        position, byte = words.claim_leading(len(codes), _BYTE)
+        position, byte = words.claim(len(codes), words.next_leading, _BYTE)
         place = codes.astype(self._place)
         place <<= self._place.type(_BYTE)
         place |= byte

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError, quote
+from ..errors import DataError, InputError, check_choice, quote
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
 from ..tables.counting import MISSING_TEXT, is_missing
 
@@ -132,12 +132,6 @@ class Codebook:
         places = (self._places.get(meant, ABSENT) for meant in _meanings(value))
         return next((place for place in places if place != ABSENT), ABSENT)
 
-    def texts_of_labels(self) -> dict[str, int]:
-        """Texts that certainly are labels, with their positions, in that order."""
-        if self.texts:
-            return self._texts
-        return {x: i for i, x in enumerate(self.labels) if isinstance(x, str)}
-
     def places(self, values: Sequence[Any]) -> NDArray[Any]:
         """Positions of several values."""
         return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))
@@ -210,12 +204,6 @@ def _meanings(value: Any) -> Iterator[Label]:
 
 def _key(label: Label) -> Any:
     return (bool, label) if isinstance(label, bool) else label
-
-
-def check_choice(what: str, value: Any, known: Sequence[str]) -> None:
-    """Raise :class:`UnknownNameError` for an option that is none of the known ones."""
-    if not isinstance(value, str) or value not in known:
-        raise UnknownNameError(what, value, known)
 
 
 @dataclass(frozen=True)

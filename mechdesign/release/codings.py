@@ -11,9 +11,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -24,8 +22,7 @@ from .._bins import MISSING, OUTSIDE, Bins
 from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
-from ..tables.counting import dictionary_places, distinct_values, row_codes
-from ..tables.frames import listed_values
+from ..tables.counting import distinct_values
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
 
@@ -35,8 +32,6 @@ Reader = Callable[[Any], Any]
 # What is done with values that are no inputs, in Python and at the command line.
 _KEPT_OR_REPLACED = ("missing='keep' or 'replace'", "--missing keep or replace")
 _NULL_OR_REPLACED = ("unseen='null' or 'replace'", "--unseen null or replace")
-# A column of shorter chunks than that, in the mean, is read as one.
-_SHORT = 1 << 10
 
 
 class Coding(ABC):
@@ -59,7 +54,12 @@ class Coding(ABC):
     told: Any = None
 
     def __init__(
-        self, columns: Sequence[Any], labels: Sequence[Label], policy: Policy, *, texts: bool
+        self,
+        columns: Sequence[Any],
+        labels: Sequence[Label],
+        policy: Policy,
+        *,
+        texts: bool = False,
     ) -> None:
         self.columns, self.policy = tuple(columns), policy
         self.book = Codebook(labels, "inputs of the mechanism", texts=texts)
@@ -145,76 +145,18 @@ def rows_told(rows: NDArray[Any], first: int, length: int) -> str:
 class Names(Coding):
     """Values of a column that are the labels of inputs themselves."""
 
-    #: Whether text that equals a label certainly is that label.
-    is_by_text = True
-
-    def __init__(
-        self, column: Any, labels: Sequence[Label], policy: Policy, *, texts: bool = False
-    ) -> None:
-        super().__init__([column], labels, policy, texts=texts)
-        self._last: tuple[Any, ...] = (None,)
-
-    def encode(self, values: Any, first: int = 0) -> NDArray[Any]:
-        """:meth:`codes` of a column that was read."""
-        return self.codes(lambda _: values, first)
-
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
         values = read(self.columns[0])
-        parts = _coded_or_text(values)
-        if parts is None:
-            distinct, places = distinct_values(values, self.columns[0])
-            return self._table_of(distinct).take(places)
-        # Text and dictionaries by parts, several at once.
         found = np.empty(len(values), dtype=self._kind)
-        ends = np.cumsum([len(part) for part in parts])
 
-        def place(number: int) -> None:
-            part = parts[number]
-            found[ends[number] - len(part) : ends[number]] = self._places_in(part)
+        def place(part: slice) -> None:
+            distinct, places = distinct_values(values[part], self.columns[0])
+            found[part] = self._table_of(distinct).take(places)
 
-        for _ in side_by_side(place, range(len(parts))):
+        for _ in side_by_side(place, parts_of(len(values), ROWS)):
             pass
         return found
-
-    def _places_in(self, part: Any) -> NDArray[Any]:
-        """Places of one Arrow array of text or of a dictionary."""
-        import pyarrow as pa
-
-        if not pa.types.is_dictionary(part.type):
-            found = self._looked_up(part)
-            if found is not None and not found.null_count:
-                return self._text_places.take(found.to_numpy())
-            part = part.dictionary_encode()
-        # Those of the last dictionary are kept, as the parts of a column have the same.
-        known, *table = self._last
-        if known is None or not known.equals(part.dictionary):
-            table = [self._table_of(listed_values(part.dictionary, self.columns[0]))]
-            self._last = (part.dictionary, *table)
-        return table[0].take(dictionary_places(part))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Values of the data go nowhere.
-        return {**self.__dict__, "_last": (None,)}
-
-    def _looked_up(self, part: Any) -> Any:
-        """The place of each text among those of labels, null for others; ``None`` where Arrow
-        does not look such texts up.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if not self.is_by_text or not len(self._text_places) or "_view" in str(part.type):
-            return None
-        return pc.index_in(part, value_set=pa.array(self._texts, type=part.type))
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return list(self.book.texts_of_labels())
-
-    @cached_property
-    def _text_places(self) -> NDArray[Any]:
-        return np.array([*self.book.texts_of_labels().values()], dtype=self._kind)
 
     @property
     def _kind(self) -> np.dtype[Any]:
@@ -229,12 +171,8 @@ class Names(Coding):
         """Places of several values."""
         found = self.book.places(values)
         for i in np.flatnonzero(found == ABSENT).tolist():
-            found[i] = MISSING if self.is_blank(values[i]) else OUTSIDE
+            found[i] = MISSING if self.book.is_blank(values[i]) else OUTSIDE
         return found
-
-    def is_blank(self, value: Any) -> bool:
-        """Whether a value is missing."""
-        return self.book.is_blank(value)
 
     def unseen(self, read: Reader, rows: NDArray[np.intp], where: str) -> DataError:
         """The error for values that are no inputs."""
@@ -255,8 +193,6 @@ class Binned(Names):
     value that is an input itself, such as ``"20 to 29"`` or ``None``, is taken as that.
     """
 
-    is_by_text = False
-
     def __init__(
         self,
         column: Any,
@@ -266,7 +202,7 @@ class Binned(Names):
         *,
         texts: bool = False,
     ) -> None:
-        super().__init__(column, labels, policy, texts=texts)
+        super().__init__([column], labels, policy, texts=texts)
         self.bins = bins
         self._inputs = self._inputs_of(bins.labels)
         self.told = [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
@@ -294,10 +230,6 @@ class Binned(Names):
         found[others] = super().places_among([values[i] for i in others])
         return found
 
-    def is_blank(self, value: Any) -> bool:
-        """Whether a value is missing, a decimal NaN too."""
-        return super().is_blank(value) or (isinstance(value, Decimal) and value.is_nan())
-
     def _refusal(self, unseen: Sequence[Any], remedy: str, where: str) -> DataError:
         kinds = sorted({type(value).__name__ for value in unseen})
         count = f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}"
@@ -309,24 +241,6 @@ class Binned(Names):
             got=listing(unseen) if may_quote() else f"{count} of type {' or '.join(kinds)}{where}",
             remedy=remedy,
         )
-
-
-def _coded_or_text(values: Any) -> list[Any] | None:
-    """Parts of an Arrow column of text or of a dictionary; ``None`` for other columns, and for
-    columns of very short chunks.
-    """
-    if not hasattr(values, "dictionary_encode"):
-        return None
-    import pyarrow as pa
-
-    kind = values.type
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
-    if not (any(is_kind(kind) for is_kind in texts) or str(kind) == "string_view"):
-        return None
-    chunks = getattr(values, "chunks", [values])
-    if len(chunks) > 1 + len(values) // _SHORT:
-        return None
-    return [chunk[part] for chunk in chunks for part in parts_of(len(chunk), ROWS)]
 
 
 # Several columns
@@ -440,8 +354,8 @@ class InStrata(Tuples):
                 remedy="take md.pram(..., strata=).released, or leave strata= out",
             )
         self.columns, self.policy, self.size = (strata, column), policy, len(labels)
-        secret = Names(column, values[1], policy, texts=texts)
-        self.parts = [Names(strata, values[0], Policy(), texts=texts), secret]
+        secret = Names([column], values[1], policy, texts=texts)
+        self.parts = [Names([strata], values[0], Policy(), texts=texts), secret]
         self.book, self._known = secret.book, Combinations(values, labels)
 
     def codes(self, read: Reader, first: int = 0) -> NDArray[Any]:
@@ -504,22 +418,6 @@ class Combinations:
         return np.where(ordered[at] == codes, self._order[at], ABSENT)
 
 
-def distinct_rows(
-    columns: Sequence[Any], names: Sequence[Any]
-) -> tuple[list[Any], NDArray[np.int64]]:
-    """Distinct tuples of values of several columns, with null the last, and the place of each row.
-
-    >>> import pyarrow as pa
-    >>> distinct_rows([pa.array(["a", "b", None]), pa.array([1, 1, 2])], ["x", "y"])
-    ([('a', 1), ('b', 1), (None, 2), None], array([0, 1, 2]))
-    """
-    found = [distinct_values(values, name) for values, name in zip(columns, names, strict=True)]
-    codes = row_codes([places for _, places in found], [len(values) + 1 for values, _ in found])
-    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    cells = [map([*values, None].__getitem__, own[first].tolist()) for values, own in found]
-    return [*zip(*cells, strict=True), None], places
-
-
 def unseen_combination(columns: Sequence[Any], where: str) -> DataError:
     """The error for combinations of values that are no inputs, of which none is quoted."""
     return DataError(
@@ -571,5 +469,5 @@ def _of_column(
     column: Any, labels: Sequence[Label], policy: Policy, bins: Bins | None, *, texts: bool
 ) -> Names:
     if bins is None:
-        return Names(column, labels, policy, texts=texts)
+        return Names([column], labels, policy, texts=texts)
     return Binned(column, labels, policy, bins, texts=texts)

@@ -23,7 +23,7 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import KernelPlan
-from ..tables.counting import distinct_values
+from ..tables.counting import distinct_values, row_places
 from ..tables.frames import find_column
 from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, Policy, cell_text
@@ -31,7 +31,6 @@ from .codings import (
     Combinations,
     Reader,
     coding_of,
-    distinct_rows,
     joined,
     rows_told,
     unseen_combination,
@@ -479,7 +478,8 @@ class Release:
         if self._is_alone:
             values, places = distinct_values(read(self.column), self.column)
             return [*values, None], places
-        return distinct_rows([*map(read, self.secret_columns)], self.secret_columns)
+        rows, places = row_places([*map(read, self.secret_columns)], self.secret_columns)
+        return [*rows, None], places
 
     @property
     def held(self) -> list[HeldPrior]:
@@ -619,7 +619,8 @@ class Release:
         reports = self.reports = self.reports or Fingerprinter()
         names = [target.column for target in self.targets]
         if len(names) > 1:
-            return reports.add_codes(*distinct_rows([*map(read, names)], names))
+            rows, places = row_places([*map(read, names)], names)
+            return reports.add_codes([*rows, None], places)
         outputs = self.targets[0].outputs
         values, places = distinct_values(read(names[0]))
         # Tuples are written as text, whatever the file is.

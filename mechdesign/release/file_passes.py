@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -72,18 +72,17 @@ class Survey:
         identities; under one key, column and kernel these decide every report
     counts : for each prior that the file of the design holds, how often its symbols occur
     rows : number of rows of each file
-    parts : fingerprint of each column, where there are several
+    columns : fingerprints of the columns, where there are several, and of others that were asked
+        for
     person_draws : what is drawn of whom, where rows say whom they are about
-    beside : fingerprints of other columns that were asked for
     """
 
     secrets: Fingerprint
     pairs: str | None
     counts: tuple[tuple[int, ...], ...]
     rows: tuple[int, ...]
-    parts: tuple[Fingerprint, ...] = ()
+    columns: Mapping[str, Fingerprint]
     person_draws: PersonDraws | None = None
-    beside: tuple[Fingerprint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class FileRelease:
         with Admission(identity, folder, self.key) as rows, Admission(None, folder) as persons:
             mine = release.changed(admission=rows)
             found = replace(self._survey(sources, mine, beside, persons), pairs=rows.compare())
-            beside.warn(found.beside, who_of(base, self.about), base.name)
+            beside.warn(found.columns, who_of(base, self.about), base.name)
             if self.person is not None:
                 warn_of_rows(persons.most(), self.person, release.recorded)
         warn_of_counts(found, release)
@@ -145,8 +144,7 @@ class FileRelease:
         key, person, budget = self.key, self.person, self.budget
         secrets = Fingerprinter(key)
         several = release.secret_columns if len(release.secret_columns) > 1 else []
-        apart = [*several, *beside.asked]
-        fingers = [Fingerprinter(key) for _ in apart]
+        fingers = {str(name): Fingerprinter(key) for name in (*several, *beside.asked)}
         counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
         identity = release.identity
         person_draws = None
@@ -165,7 +163,7 @@ class FileRelease:
                 ):
                     read = column_reader(batch)
                     secrets.add_codes(*release.secrets(read))
-                    for one, column in zip(fingers, apart, strict=True):
+                    for column, one in fingers.items():
                         own, at = distinct_values(read(column), column)
                         one.add_codes([*own, None], at)
                     for so_far, here in zip(counts, release.held_counts(read), strict=True):
@@ -191,15 +189,13 @@ class FileRelease:
                 got="none",
                 remedy="check the file",
             )
-        told = [one.result() for one in fingers]
         return Survey(
             secrets.result(),
             None,
             tuple(tuple(one[1:].tolist()) for one in counts),
             tuple(rows_of),
-            tuple(told[: len(several)]),
+            {name: one.result() for name, one in fingers.items()},
             person_draws,
-            tuple(told[len(several) :]),
         )
 
     def intend(self, survey: Survey, source: Path, target: Path) -> int:
@@ -217,8 +213,8 @@ class FileRelease:
             release.recorded,
             target.name,
             [
-                ReleasedColumn(str(column), secrets, designed)
-                for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
+                ReleasedColumn(str(column), survey.columns[str(column)], designed)
+                for column, designed in release.parted
             ],
             person_draws=survey.person_draws,
             budget=self.budget,
@@ -248,15 +244,26 @@ class FileRelease:
         is_coded = codes_are_written() and file_ending(target) == ".parquet"
         table = open_table(source, written.dialect, release.coded if is_coded else None)
         after = self.schema_after(source, table)
-        with (
-            new_table(part, target, after, table, excel_safe=written.excel_safe) as write,
-            counter(table.rows, "privatising", show=self.progress) as advance,
-            _writing_beside(write) as write_next,
-        ):
-            for batch in table.batches():
-                write_next(written.batch(privatize_batch(batch, release), release))
-                advance(batch.num_rows)
-                self.stop_if_asked()
+        try:
+            with (
+                new_table(part, target, after, table, excel_safe=written.excel_safe) as write,
+                counter(table.rows, "privatising", show=self.progress) as advance,
+                ThreadPoolExecutor(1) as beside,
+            ):
+                # Each batch is written while the next one is made.
+                under_way = beside.submit(int)
+                for batch in table.batches():
+                    made = privatize_batch(batch, release)
+                    under_way.result()
+                    made = made.drop_columns(written.gone(made.schema.names, release))
+                    under_way = beside.submit(write, made)
+                    advance(batch.num_rows)
+                    self.stop_if_asked()
+                under_way.result()
+        except OSError as problem:
+            raise StorageError(
+                f"output: cannot be written ({problem.strerror or 'no reason given'})."
+            ) from None
 
     def write_note(self, note: Path, part: Path, source: Path, target: Path) -> None:
         """Write the receipts that will stand beside a text file, whose hidden file is ``part``."""
@@ -356,34 +363,3 @@ def _are_shares(counts: Sequence[int], prior: Prior) -> bool:
 def who_of(source: Path, about: str | None) -> str:
     """What tells a ledger whom a release is about."""
     return f"file {os.path.realpath(source)}" if about is None else f"name {about}"
-
-
-# Drawing and writing
-
-
-@contextmanager
-def _writing_beside(write: Callable[[Any], Any]) -> Iterator[Callable[[Any], None]]:
-    """A function that has a batch written while the next one is made; one at a time, in order.
-
-    All of them are written when the context is left without an error.
-    """
-
-    def finish(written: Future[Any]) -> None:
-        try:
-            written.result()
-        except OSError as problem:
-            raise StorageError(
-                f"output: cannot be written ({problem.strerror or 'no reason given'})."
-            ) from None
-
-    under_way: list[Future[Any]] = []
-    with ThreadPoolExecutor(1) as beside:
-
-        def write_next(batch: Any) -> None:
-            while under_way:
-                finish(under_way.pop())
-            under_way.append(beside.submit(write, batch))
-
-        yield write_next
-        while under_way:
-            finish(under_way.pop())

@@ -109,20 +109,13 @@ class _Run:
     """
 
     def __init__(self, target: Path, key: bytes) -> None:
-        self.folder, self._key = target / RUN, key
-        self.target = target
+        self.target, self.folder, self._key = target, target / RUN, key
+        self._file, self._journal = self.folder / "run.json", self.folder / "made.jsonl"
         self.state: dict[str, Any] | None = None
         self.made: dict[str, dict[str, str]] = {}
         if self._file.exists():
             self._load()
-
-    @property
-    def _file(self) -> Path:
-        return self.folder / "run.json"
-
-    @property
-    def _journal(self) -> Path:
-        return self.folder / "made.jsonl"
+        self._key = self._key or secrets.token_bytes(32)
 
     def _load(self) -> None:
         damaged = StorageError(
@@ -157,43 +150,32 @@ class _Run:
         with open(path, "rb") as file:
             return file_digest(file, lambda: blake2b(key=self._key, digest_size=16)).hexdigest()
 
-    def prepare(self) -> None:
-        """A key where the ledger has none."""
-        self._key = self._key or secrets.token_bytes(32)
-
-    def begin(
-        self, asked: dict[str, Any], files: dict[str, str], book: Ledger | None, number: int
-    ) -> None:
+    def begin(self, state: dict[str, Any]) -> None:
         """Write down what is about to be released; nothing is there yet."""
-        own = "" if book is not None else self._key.hex()
-        self.state = {
-            "asked": asked,
-            "files": files,
-            "ledger": _path_of(book),
-            "number": number,
-        }
+        self.state = state
         self.end()
         self.folder.mkdir(mode=0o700)
         self._journal.write_bytes(b"")
-        content = {"format": _FORMAT, "schema": _SCHEMA, "key": own, **self.state}
+        own = "" if state["ledger"] else self._key.hex()
+        content = {"format": _FORMAT, "schema": _SCHEMA, "key": own, **state}
         write_text(json.dumps(content) + "\n", self._file, overwrite=True, private=True)
 
-    def check(self, asked: dict[str, Any], files: dict[str, str], book: Ledger | None) -> None:
+    def check(self, state: dict[str, Any], book: Ledger | None) -> None:
         """Raise :class:`StorageError` where another release was stopped here."""
         assert self.state is not None
-        before = self.state["asked"]
-        names = {*asked, *before}
-        changed = [name for name in names if before.get(name) != asked.get(name)]
-        changed += ["ledger"] if self.state["ledger"] != _path_of(book) else []
+
+        def differing(now: dict[str, Any], before: dict[str, Any]) -> list[str]:
+            return [name for name in {**now, **before} if now.get(name) != before.get(name)]
+
+        changed = differing(state["asked"], self.state["asked"])
+        changed += ["ledger"] if self.state["ledger"] != state["ledger"] else []
         if changed:
             raise StorageError(
                 f"output {self.target}: expected the release that was stopped there, got another "
                 f"({', '.join(sorted(changed))}); go on with that one, or name another folder, "
                 "which makes a second release."
             )
-        known_files = self.state["files"]
-        both = {*files, *known_files}
-        others = [name for name in both if files.get(name) != known_files.get(name)]
+        others = differing(state["files"], self.state["files"])
         if others:
             raise StorageError(
                 f"output {self.target}: expected the input as it was when the release was stopped, "
@@ -201,7 +183,7 @@ class _Run:
                 "the input as it was, or name another folder, which makes a second release."
             )
         known = book is None or any(
-            entry["number"] == self.state["number"] and entry["column"] == asked["column"]
+            entry["number"] == self.state["number"] and entry["column"] == state["asked"]["column"]
             for entry in book.releases()
         )
         if not known:
@@ -253,10 +235,6 @@ class _Run:
     def end(self) -> None:
         """Remove what is only needed while files are missing."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _path_of(book: Ledger | None) -> str | None:
-    return None if book is None else os.path.realpath(book.path)
 
 
 @contextmanager
@@ -322,19 +300,20 @@ def privatize_folder(
         run = _Run(target, asked.key)
         if run.state is None:
             _check_empty(inputs, target, overwrite=asked.overwrite)
-        run.prepare()
         files = {name: run.digest(inputs.base / name) for name in inputs.names}
         settings = {
             **asked.release.settings(is_repeatable, run.mark),
             "spent": None if budget is None else budget.on_spent,
             **asked.written.settings,
         }
+        ledger = None if book is None else os.path.realpath(book.path)
+        state = {"asked": settings, "files": files, "ledger": ledger}
         if run.state is not None:
-            run.check(settings, files, book)
+            run.check(state, book)
         base = inputs.base.resolve()
         found = asked.survey(inputs.paths, base, target.parent)
         if run.state is None:
-            run.begin(settings, files, book, asked.intend(found, base, target))
+            run.begin({**state, "number": asked.intend(found, base, target)})
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
             book.recall(found.person_draws, asked.release.receipt(rows=False))

@@ -331,18 +331,10 @@ def words_and_identity(
 ) -> tuple[Words, Identity | None]:
     """What the arguments ``rng``, ``row``, ``person``, ``key`` and ``round`` of a release mean.
 
-    Raises :class:`InputError` for a key without identities or with a seed, for a round without a
-    key, and for identities that are the secret itself.
+    Raises :class:`InputError` for a key without identities or with a seed, and for a round without
+    a key.
     """
     round_name = _round_name(of_round, key)
-    for name, what in (("row", row), ("person", person)):
-        if what is not None and what == column:
-            raise InputError(
-                name,
-                expected="another column than the secret",
-                got=f"{column!r} for both",
-                remedy="name the column that identifies the rows",
-            )
     if key is not None and row is None and person is None:
         raise InputError(
             "key",

@@ -254,7 +254,7 @@ class AliasTable:
     def _draw_in_parts(self, codes: NDArray[Any], words: Words) -> tuple[int, NDArray[Any]]:
         """The same from leading bits of words, and from whole words where these do not decide."""
         bits = self._lead
-        position, word = words.claim_leading(len(codes), bits)
+        position, word = words.claim(len(codes), words.next_leading, bits)
         bucket, place, low = self._place(codes, word, bits)
         threshold = self._leading.take(place)
         own = bucket.astype(self.aliases.dtype)

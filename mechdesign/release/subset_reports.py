@@ -53,7 +53,7 @@ class SubsetTable:
         out = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), _CHUNK):
             part = codes[start : start + _CHUNK].astype(np.int64)
-            position, word = words.claim_several(len(part), self._words)
+            position, word = words.claim(len(part), words.next_several, self._words)
             spare = cache(lambda row, first=position: words.more_bits(first + row))
             kinds = np.zeros(len(part), dtype=np.int64)
             if self._alone:

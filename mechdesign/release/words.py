@@ -36,7 +36,7 @@ class Words(ABC):
     #: Named in receipts.
     source: str
     for_production: bool
-    #: Whether a word may be drawn in parts, see :meth:`claim_leading`.
+    #: Whether a word may be drawn in parts, see :meth:`next_leading`.
     in_parts = False
 
     def __init__(self) -> None:
@@ -47,35 +47,22 @@ class Words(ABC):
         """The next words, as many as that."""
         return self.claim(number)[1]
 
-    def claim(self, number: int) -> tuple[int, NDArray[np.uint64]]:
-        """The position of the next word, and so many words from there, each handed out once."""
-        with self.lock:
-            start = self.position
-            words = self.next_words(number)
-            self.position += number
-        return start, words
+    def claim(self, number: int, form: Any = None, *asked: int) -> tuple[int, NDArray[Any]]:
+        """The position of the next word, and so many words from there, each handed out once.
 
-    def claim_several(self, number: int, each: int) -> tuple[int, NDArray[np.uint64]]:
-        """As :meth:`claim`, with several words for each position, ``(number, each)``."""
-        with self.lock:
-            start = self.position
-            words = self.next_several(number, each)
-            self.position += number
-        return start, words
-
-    def claim_leading(self, number: int, bits: int) -> tuple[int, NDArray[Any]]:
-        """As :meth:`claim`, leading bits only, 8, 16 or 32, of words that come :attr:`in_parts`.
-
-        The other bits are uniform and independent of these; :meth:`following` draws them.
+        In another ``form``, what :meth:`next_several` or :meth:`next_leading` gives for them.
         """
         with self.lock:
             start = self.position
-            leading = self.next_leading(number, bits)
+            words = (form or self.next_words)(number, *asked)
             self.position += number
-        return start, leading
+        return start, words
 
     def next_leading(self, number: int, bits: int) -> NDArray[Any]:
-        """The leading bits of so many words; asked for by :meth:`claim_leading`."""
+        """Leading bits, 8, 16 or 32, of so many words, where these come :attr:`in_parts`.
+
+        The other bits are uniform and independent of these; :meth:`following` draws them.
+        """
         raise NotImplementedError(f"words of the {self.source} are not drawn in parts")
 
     def following(self, positions: NDArray[np.int64], drawn: int, bits: int) -> NDArray[Any]:
@@ -97,10 +84,10 @@ class Words(ABC):
         """So many words from the next position on; asked for by :meth:`claim`, under its lock."""
 
     def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Several words for each of the next positions, none of them in :meth:`more_bits`; asked
-        for by :meth:`claim_several`.
+        """Several words for each of the next positions, ``(number, each)``, none of them in
+        :meth:`more_bits`.
         """
-        raise NotImplementedError(f"words of the {self.source} come one for each row")
+        return self.next_words(number * each).reshape(number, each)
 
     @abstractmethod
     def more_bits(self, position: int) -> Iterator[bytes]:
@@ -144,10 +131,6 @@ class SystemWords(Words):
         if bits == 8:
             return self.next_leading(len(positions), bits)
         return self.next_words(len(positions)) >> np.uint64(_WORD_BITS - bits)
-
-    def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Words that nobody has seen."""
-        return self.next_words(number * each).reshape(number, each)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes from the operating system."""
@@ -214,10 +197,6 @@ class GeneratorWords(Words):
         """Words of the generator, from wherever it stands."""
         top = np.iinfo(np.uint64).max
         return self._rng.integers(0, top, number, dtype=np.uint64, endpoint=True)
-
-    def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Words of the generator, from wherever it stands."""
-        return self.next_words(number * each).reshape(number, each)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes from the generator."""

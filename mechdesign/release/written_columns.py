@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, UnhiddenWarning, is_iterable, quote, warn
+from ..errors import InputError, UnhiddenWarning, quote, warn
 from ..labels import listing
+from ..numeric import truth_value
+from ..schema import attribute_names
 from ..tables.frames import find_column
 from ..tables.reading import open_table
 from ..tables.text import AS_FOUND, Dialect
@@ -40,41 +42,28 @@ class Written:
         cls, drop: Any, only_reports: Any, excel_safe: bool = False, dialect: Dialect = AS_FOUND
     ) -> Written:
         """What a caller asks for; raises :class:`InputError` for what means nothing."""
-        is_list = is_iterable(drop) and not isinstance(drop, (str, bytes))
-        names = (drop,) if isinstance(drop, str) else tuple(drop) if is_list else None
-        if drop is not None and (names is None or not all(isinstance(n, str) for n in names)):
+        names = () if drop is None or drop == [] else attribute_names(drop)
+        if names is None:
             raise InputError(
                 "drop",
                 expected="names of columns to leave out",
                 got=quote(drop),
                 remedy="pass drop=['age', 'city']",
             )
-        if not isinstance(only_reports, bool):
-            raise InputError(
-                "only_reports",
-                expected="True or False",
-                got=quote(only_reports),
-                remedy="pass only_reports=True",
-            )
-        if names and only_reports:
+        if truth_value(only_reports, "only_reports") and names:
             raise InputError(
                 "columns that are written",
                 expected="either columns to leave out or reports alone",
                 got="both",
                 remedy="leave out drop= (--drop-column)",
             )
-        return cls(tuple(dict.fromkeys(names or ())), only_reports, excel_safe, dialect)
-
-    @property
-    def is_all(self) -> bool:
-        """Whether every column is written."""
-        return not self.dropped and not self.only_reports
+        return cls(tuple(dict.fromkeys(names)), only_reports, excel_safe, dialect)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Plain values that a run is gone on with by."""
         found: dict[str, Any] = {"excel_safe": self.excel_safe, **vars(self.dialect)}
-        if not self.is_all:
+        if self.dropped or self.only_reports:
             found["columns left out"] = sorted(self.dropped) or "all but reports"
         return found
 
@@ -102,21 +91,16 @@ class Written:
 
         What pandas and receipts say of columns that are not there goes with them.
         """
-        if self.is_all:
+        gone = self.gone(schema.names, release)
+        if not gone:
             return schema
         metadata = dict(schema.metadata or {})
         metadata.pop(b"pandas", None)
-        gone = self.gone(schema.names, release)
         told = {name: one for name, one in schema_receipts(schema).items() if name not in gone}
         metadata[RECEIPTS.encode()] = receipts_to_text(told).encode()
         for name in gone:
             schema = schema.remove(find_column(schema.names, name))
         return schema.with_metadata(metadata)
-
-    def batch(self, batch: Any, release: Release) -> Any:
-        """A batch with reports, without the columns that are left out."""
-        gone = [] if self.is_all else self.gone(batch.schema.names, release)
-        return batch.drop_columns(gone) if gone else batch
 
 
 class Beside:
@@ -152,14 +136,14 @@ class Beside:
         #: Those whose contents the ledger is asked about.
         self.asked = [name for name in self.names if name in known]
 
-    def warn(self, found: Sequence[Fingerprint], about: str, table: str) -> None:
+    def warn(self, found: Mapping[str, Fingerprint], about: str, table: str) -> None:
         """Warn of those that the design or the ledger knows as secrets.
 
-        ``found`` are the fingerprints of those that the ledger is asked about.
+        ``found`` has the fingerprints of those that the ledger is asked about.
         """
         known = []
         if self._book is not None:
-            known = self._book.known_secrets(dict(zip(self.asked, found, strict=True)), about)
+            known = self._book.known_secrets({name: found[name] for name in self.asked}, about)
         for names, why in (
             (known, "released as secret before, by the ledger"),
             ([name for name in self.of_design if name not in known], "named by the design"),

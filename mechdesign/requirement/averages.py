@@ -18,6 +18,7 @@ from .base import (
     TOLERANCE,
     Limit,
     Requirement,
+    Table,
     apart,
     checked_ends,
     checked_name,
@@ -40,7 +41,7 @@ from .base import (
 class Cost(Requirement):
     """E[c(X, Y)] ≤ limit, or E[c(x, Y) | x] ≤ limit for every symbol x."""
 
-    costs: tuple[tuple[float, ...], ...]
+    costs: Table
     limit: float
     each: bool = False
 
@@ -82,7 +83,7 @@ class Cost(Requirement):
 class LeastGain(Requirement):
     """Σ_x q_x Σ_y u_xy K_xy ≥ least for gains u, with the masses q of the prior or of another."""
 
-    gains: tuple[tuple[float, ...], ...]
+    gains: Table
     least: float
     masses: tuple[Fraction, ...] | None = None
     name: str = "the expected gain"
@@ -218,7 +219,7 @@ class EqualError(Requirement):
 
     groups: tuple[tuple[Label, ...], ...]
     tolerance: float
-    costs: tuple[tuple[float, ...], ...] | None = None
+    costs: Table | None = None
 
     def __post_init__(self) -> None:
         subject, remedy = "tolerance between groups", f"pass {TOLERANCE:g} for groups alike"
@@ -235,7 +236,7 @@ class EqualError(Requirement):
         if self.costs is not None:
             keep(self, costs=rows_of_numbers(self.costs, "cost"))
 
-    def _costs(self, prior: Prior, outputs: Sequence[Label]) -> tuple[tuple[float, ...], ...]:
+    def _costs(self, prior: Prior, outputs: Sequence[Label]) -> Table:
         errors = tuple(tuple(float(x != y) for y in outputs) for x in prior.labels)
         return errors if self.costs is None else self.costs
 

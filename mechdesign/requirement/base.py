@@ -27,6 +27,8 @@ from ..privacy.constraint import Bound
 from ..registry import register as register_class
 
 Array = NDArray[np.float64]
+#: A matrix as requirements hold it.
+Table = tuple[tuple[float, ...], ...]
 #: Positions x and y of entries, two rows or a pair.
 Places = NDArray[np.intp]
 
@@ -122,8 +124,10 @@ class Limit:
         kept = self.values != 0
         if self.factors is not None:
             kept &= np.array([s != 0 for s in self.factors])[self.symbols]
-        parts = (part[kept] for part in (self.symbols, self.outputs, self.values))
-        return self if kept.all() else Limit(*parts, self.low, self.high, self.label, self.factors)
+        if kept.all():
+            return self
+        symbols, outputs, values = (a[kept] for a in (self.symbols, self.outputs, self.values))
+        return replace(self, symbols=symbols, outputs=outputs, values=values)
 
     def on(self, symbols: NDArray[np.intp], size: int) -> Limit:
         """The limit over some of the symbols, which hold all its entries."""
@@ -341,14 +345,12 @@ def checked_name(value: Any, subject: str) -> str:
     return value
 
 
-def rows_of_numbers(value: Any, subject: str) -> tuple[tuple[float, ...], ...]:
+def rows_of_numbers(value: Any, subject: str) -> Table:
     """A matrix as a tuple of rows of finite floats."""
     return tuple(map(tuple, finite_matrix(value, subject, error=RequirementError).tolist()))
 
 
-def fitting(
-    matrix: tuple[tuple[float, ...], ...], prior: Prior, outputs: Sequence[Label], subject: str
-) -> Array:
+def fitting(matrix: Table, prior: Prior, outputs: Sequence[Label], subject: str) -> Array:
     """A matrix as an array, of the shape of a kernel."""
     found = np.array(matrix)
     if found.shape != (len(prior), len(outputs)):

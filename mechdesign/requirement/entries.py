@@ -20,6 +20,7 @@ from .base import (
     Limit,
     Places,
     Requirement,
+    Table,
     apart,
     checked_ends,
     finite,
@@ -211,7 +212,7 @@ class _Zeros(Requirement, register=False):
 class Pattern(_Zeros):
     """P(y | x) = 0 wherever a matrix is zero."""
 
-    allowed: tuple[tuple[float, ...], ...]
+    allowed: Table
     _label = "entries that the pattern forbids"
 
     def __post_init__(self) -> None:
@@ -253,7 +254,7 @@ class Within(_Zeros):
     """
 
     limit: float
-    distance: tuple[tuple[float, ...], ...] | None = None
+    distance: Table | None = None
 
     def __post_init__(self) -> None:
         keep(self, limit=finite(self.limit, "largest distance", 0.0))

@@ -67,7 +67,7 @@ class Symmetric(Requirement):
             for z in range(x):
                 label = f"P({prior.labels[z]} | {first}) equal to P({first} | {prior.labels[z]})"
                 sides, signs = np.array([[x, z], [z, x]]), np.array([1.0, -1.0])
-                yield Limit(*sides, signs, -self._room, self._room, label)
+                yield Limit(sides[0], sides[1], signs, -self._room, self._room, label)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the two entries that differ most."""

@@ -21,6 +21,7 @@ from .base import (
     Limit,
     Places,
     Requirement,
+    Table,
     checked_name,
     checked_tolerance,
     finite,
@@ -113,7 +114,7 @@ class Rows(_Sums):
     _kinds = ("linear constraint", "linear constraints")
     _senses = ("<=", ">=", "==")
 
-    matrices: tuple[tuple[tuple[float, ...], ...], ...]
+    matrices: tuple[Table, ...]
     sense: str
     right: tuple[float, ...]
     tolerance: float | None = None
@@ -151,7 +152,7 @@ class Sums(_Sums):
 
     shape: tuple[int, int]
     places: tuple[tuple[int, ...], ...]
-    values: tuple[tuple[float, ...], ...]
+    values: Table
     sense: str
     right: tuple[float, ...]
     tolerance: float | None = None

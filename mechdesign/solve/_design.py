@@ -51,6 +51,7 @@ from .choice import (
     find_method,
     named_method,
     ordered_methods,
+    other_methods,
     own_methods,
 )
 from .closed_form import SIMPLICES
@@ -361,7 +362,7 @@ def explain(
     Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
     """
     if _is_subset_design(prior, utility, privacy, outputs, solver, subject_to):
-        return Choice(find_method(SUBSETS), {}, ())
+        return Choice(find_method(SUBSETS), {})
     return choose(
         designable(state_problem(prior, utility, privacy, outputs, None, subject_to)), solver
     )
@@ -387,11 +388,13 @@ def run_solver(
             check_feasible(problem)
             if withheld is None and isinstance(failure, CertificateError):
                 withheld = failure
-            if solver != "auto" or not choice.also:
+            refused = {**choice.refusals, choice.method.name: "it failed"}
+            failed = replace(choice, refusals=refused)
+            other = next(other_methods(problem.program, failed), None)
+            if solver != "auto" or other is None:
                 # A kernel that could not be mended says more than solvers that found none.
                 raise withheld or failure from None
-            refused = {**choice.refusals, choice.method.name: "it failed"}
-            choice, warm = Choice(find_method(choice.also[0]), refused, choice.also[1:]), None
+            choice, warm = replace(failed, method=other), None
     if solver == "auto":
         found = _improved(problem, found)
     return _refined(problem, found), (choice.method.name, candidate)
@@ -518,17 +521,18 @@ def _improved(problem: Problem, found: Design) -> Design:
     if not isinstance(program, LinearProgram):
         return _listed(problem, found)
     n, m = program.shape
-    for name in found.choice.also:
-        certificate = found.certificate
-        shortfall = max(certificate.gap, certificate.repair_loss)
+    if max(found.certificate.gap, found.certificate.repair_loss) <= _SHARP:
+        return found
+    for method in other_methods(program, found.choice):
+        shortfall = max(found.certificate.gap, found.certificate.repair_loss)
         sharpened = _SHARPEN_ENTRIES if found.choice.method.is_sharpened else 0
         entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else sharpened
         if shortfall <= max(_SHARP, _attainable(program)) or n * m > entries:
             break
-        if shortfall <= GAP_TOLERANCE and not isinstance(find_method(name), Highs):
+        if shortfall <= GAP_TOLERANCE and not isinstance(method, Highs):
             continue  # what is optimal is only sharpened by what ends at a vertex
         try:
-            other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
+            other, _ = _run_choice(problem, replace(found.choice, method=method))
         except (SolverError, CertificateError):
             # The design in hand stands; this method has nothing better.
             continue
@@ -546,10 +550,13 @@ def _listed(problem: Problem, found: Design) -> Design:
     few = found.method == ColumnGeneration.name
     few = few and len(problem.program.prior) <= MOST_SYMBOLS_EXACT
     enough = _SHARP if few else GAP_TOLERANCE
-    if found.certificate.gap <= enough or Vertices.name not in found.choice.also:
+    listing = next(
+        (m for m in other_methods(problem.program, found.choice) if isinstance(m, Vertices)), None
+    )
+    if found.certificate.gap <= enough or listing is None:
         return found
     try:
-        other, _ = _run_choice(problem, replace(found.choice, method=find_method(Vertices.name)))
+        other, _ = _run_choice(problem, replace(found.choice, method=listing))
     except (SolverError, CertificateError):
         return found  # the design in hand stands; listing has nothing better
     return _together(problem, found, other)

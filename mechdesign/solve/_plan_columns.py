@@ -455,7 +455,7 @@ class _Search:
             return np.clip(ratios * scale, _LEAST_SHARE, 1.0)
 
         highest = 1 / float(ratios.min())
-        start = min(1.0 / float(ratios.max()), 1.0)
+        start = min(0.98 / float(ratios.max()), 0.98)
         least = _LEAST_SHARE / float(ratios.max())
         found = _largest(lambda scale: leak(at(scale)), start, least, highest, close)
         if found is None:
@@ -492,36 +492,17 @@ def _largest(
 ) -> float | None:
     """The largest number from ``least`` to ``most`` at which an increasing function is at most one,
     up to a share of it; ``None`` where there is none.
-
-    The secant in logarithms, from a slope of one, and bisection where it leaves the bracket.
     """
-    low, high = None, None
-    x, steps = math.log(min(max(start, least), most)), 0
-    ends, before = (math.log(least), math.log(most)), None
-    while True:
-        value = math.log(max(leak(math.exp(x)), 1e-300))
-        if value <= 0:
-            low = x
-            if x >= ends[1] or -value <= close:
-                return math.exp(min(x, ends[1]))
-        else:
-            high = x
-            if x <= ends[0]:
-                return None
-        if low is not None and high is not None and high - low <= close / 4:
-            return math.exp(low)
-        slope = 1.0
-        if before is not None and before[0] != x:
-            slope = (value - before[1]) / (x - before[0])
-        before = (x, value)
-        # Placed a little below the boundary, so that most steps end inside.
-        chosen = x - (value + close / 2) / slope if slope > 0.05 else None
-        inside = (ends[0] if low is None else low, ends[1] if high is None else high)
-        steps += 1
-        if chosen is None or not inside[0] < chosen < inside[1] or steps % 8 == 0:
-            bracketed = low is not None and high is not None
-            chosen = sum(inside) / 2 if bracketed else inside[value <= 0]
-        x = chosen
+
+    def room(logs: NDArray[np.float64], _: Any) -> NDArray[np.float64]:
+        return np.array([-math.log(max(leak(math.exp(x)), 1e-300)) - close / 2 for x in logs])
+
+    for low in dict.fromkeys((min(max(start, least), most), least)):
+        inside, outside = np.log([[low], [most]])
+        if room(inside, None)[0] > -close / 2:
+            width = float(outside[0] - inside[0]) or 1.0
+            return math.exp(crossings(room, inside, outside, close / 8 / width)[0])
+    return None
 
 
 def _checked(search: _Search, shares: NDArray[np.float64]) -> ColumnsPlan:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from itertools import takewhile
 from typing import Any
 
 from ..errors import InputError, NoMethodError, UnknownNameError
 from ..program.features import features_of
-from ..program.problem import Problem
+from ..program.problem import Problem, state_problem
 from ..program.program import Objective, Program
 from .backends import (
     Clarabel,
@@ -39,12 +41,19 @@ class Choice:
     ----------
     method : the method
     refusals : reasons of the methods that were asked first
-    also : names of further methods that would apply
+    stated : states what is asked once more, for who asks what else would apply
     """
 
     method: Method
     refusals: dict[str, str]
-    also: tuple[str, ...]
+    stated: Callable[[], Problem] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def also(self) -> tuple[str, ...]:
+        """Names of further methods that would apply."""
+        if self.stated is None:
+            return ()
+        return tuple(method.name for method in other_methods(self.stated().program, self))
 
     def __str__(self) -> str:
         lines = [f"method: {self.method.name}", f"why: {self.method.reason}"]
@@ -92,9 +101,21 @@ def methods_for(kind: Objective) -> tuple[Method, ...]:
     return (Orbit(), OptimalExperiment(), UniformTruth(), LeastFavourable(), FewOutputs())
 
 
-def ordered_methods(program: Program) -> list[Method]:
+def ordered_methods(program: Program) -> Iterator[Method]:
     """Every method in the order of preference for a program of this kind and size."""
-    return sorted(methods_for(program.objective_kind), key=lambda m: m.lateness(program))
+    methods = methods_for(program.objective_kind)
+    first = list(takewhile(lambda m: type(m).lateness is Method.lateness, methods))
+    yield from first
+    yield from sorted(methods[len(first) :], key=lambda m: m.lateness(program))
+
+
+def other_methods(program: Program, choice: Choice) -> Iterator[Method]:
+    """Methods that apply beside the one that was chosen and those that refused."""
+    asked = features_of(program)
+    for method in ordered_methods(program):
+        known = method.name == choice.method.name or method.name in choice.refusals
+        if not known and method.refusal(program, asked) is None:
+            yield method
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -114,20 +135,14 @@ def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
     """
     check_solver(solver)
     program = problem.program
-    methods = ordered_methods(program)
-    candidates = methods if solver in ("auto", "all") else (find_method(solver),)
+    named = solver not in ("auto", "all")
     asked, refusals = features_of(program), dict[str, str]()
-    for method in candidates:
+    for method in (find_method(solver),) if named else ordered_methods(program):
         why = method.refusal(program, asked)
         if why is None:
-            also = tuple(
-                m.name
-                for m in methods
-                if m.name != method.name
-                and m.name not in refusals
-                and m.refusal(program, asked) is None
-            )
-            return Choice(method, refusals, also)
+            given = problem.prior, problem.utility, problem.notions, problem.outputs or None
+            again = partial(state_problem, *given, None, problem.requirements)
+            return Choice(method, refusals, again)
         refusals[method.name] = why
     raise NoMethodError(str(problem), refusals)
 

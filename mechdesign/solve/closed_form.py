@@ -88,7 +88,20 @@ class Constant(Method):
         return Candidate(program.constant_kernel, Duals(prices), "closed form")
 
 
-class HighPrivacyPML(Method):
+class _SimplexOfGains(Method):
+    """Bounds on the lift under which posteriors fill a simplex, for linear utilities."""
+
+    case: ClassVar[str]
+    otherwise: ClassVar[str]
+
+    def condition(self, program: LinearProgram) -> str | None:
+        """Applies to two-sided cones, one side of which implies all others."""
+        sides = program.sides
+        assert sides is not None
+        return None if simplex_of_sides(sides, program.prior) == self.case else self.otherwise
+
+
+class HighPrivacyPML(_SimplexOfGains):
     """PML with e^ε (1 − pmin) ≤ 1: posteriors fill a simplex."""
 
     name = "pml-high-privacy"
@@ -99,21 +112,11 @@ class HighPrivacyPML(Method):
     )
     source = "GrosseID Corollary 4, SaeidianPMC Corollary 5"
 
-    def condition(self, program: LinearProgram) -> str | None:
-        """Applies to two-sided cones whose upper side implies all others."""
-        sides = program.sides
-        assert sides is not None
-        h, pmin = sides.upper, program.prior.pmin
-        if h == math.inf:
-            return "there is no upper bound on the lift"
-        if h * (1 - pmin) > 1 or h == 1:
-            return f"e^ε (1 − pmin) = {h * (1 - pmin):.4g} is above 1"
-        least = (1 - h * (1 - pmin)) / pmin
-        if sides.lower > least * (1 + 1e-12):
-            return "the lower bound on the lift is stricter than what PML implies"
-        if sides.ratio < math.inf and sides.ratio * least < h:
-            return "the LDP level is stricter than what PML implies"
-        return None
+    case = AT_UPPER_SIDE
+    otherwise = (
+        "there is no upper bound on the lift, e^ε (1 − pmin) is above 1, or another bound is "
+        "stricter than what PML implies"
+    )
 
     def solve(self, program: LinearProgram) -> Candidate:
         """K = h·1qᵀ − (h−1)·1{y = y*(x)} with y*(x) = argmax_y h ū_y − (h−1) u_xy.
@@ -127,7 +130,7 @@ class HighPrivacyPML(Method):
         return _simplex(program, h, h - 1, "closed form (simplex of posteriors)")
 
 
-class AnyPMC(Method):
+class AnyPMC(_SimplexOfGains):
     """PMC at any level: posteriors fill a simplex."""
 
     name = "pmc"
@@ -137,21 +140,11 @@ class AnyPMC(Method):
         "has one extreme posterior and goes to the output where it has the largest value"
     )
 
-    def condition(self, program: LinearProgram) -> str | None:
-        """Applies to two-sided cones whose lower side implies all others."""
-        sides = program.sides
-        assert sides is not None
-        low, pmin = sides.lower, program.prior.pmin
-        if low == 0:
-            return "there is no lower bound on the lift"
-        if low == 1:
-            return "the level is zero"
-        largest = (1 - low * (1 - pmin)) / pmin
-        if sides.upper < largest * (1 - 1e-12):
-            return "the upper bound on the lift is stricter than what PMC implies"
-        if sides.ratio < largest / low:
-            return "the LDP level is stricter than what PMC implies"
-        return None
+    case = AT_LOWER_SIDE
+    otherwise = (
+        "there is no lower bound on the lift, its level is zero, or an upper bound or an LDP level "
+        "is stricter than what PMC implies"
+    )
 
     def solve(self, program: LinearProgram) -> Candidate:
         """K = l·1qᵀ + (1−l)·1{y = y*(x)} with y*(x) = argmax_y l ū_y + (1−l) u_xy.

@@ -167,33 +167,13 @@ class Binding:
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per constraint, for a data frame."""
-        return [
-            {
-                "notion": str(constraint.notion),
-                "level": constraint.level,
-                "output": constraint.output,
-                "over": constraint.over,
-                "under": constraint.under,
-                "slack": constraint.slack,
-                "price": constraint.price,
-                "price_per_nat": constraint.price_per_nat,
-            }
-            for constraint in self.constraints
-        ]
+        names = ("level", "output", "over", "under", "slack", "price", "price_per_nat")
+        return [_row(constraint, "notion", names) for constraint in self.constraints]
 
     def limit_rows(self) -> list[dict[str, Any]]:
         """One dictionary per limit of a requirement, for a data frame."""
-        return [
-            {
-                "requirement": str(limit.requirement),
-                "about": limit.about,
-                "end": limit.end,
-                "slack": limit.slack,
-                "price": limit.price,
-                "slope": limit.slope,
-            }
-            for limit in self.limits
-        ]
+        names = ("about", "end", "slack", "price", "slope")
+        return [_row(limit, "requirement", names) for limit in self.limits]
 
     def __repr__(self) -> str:
         lines = [self._summary()]
@@ -227,6 +207,10 @@ class Binding:
             if rows
         )
         return f"<p>{html.escape(self._summary())}</p>{tables}"
+
+
+def _row(item: Any, asker: str, names: tuple[str, ...]) -> dict[str, Any]:
+    return {asker: str(getattr(item, asker)), **{name: getattr(item, name) for name in names}}
 
 
 def binding(design: Design) -> Binding:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..certificate.lifts import LiftBounds
+from ..checks import Number, checked
 from ..errors import InputError, LevelError
-from ..exact import Verdict, to_weights
-from ..numeric import finite_number
+from ..exact import Verdict, fraction, to_weights
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from .bounds import asked_bounds
@@ -61,6 +61,7 @@ _BELOW, _NONE = 1 - 2.0**-20, 1 << 60
 Plan = tuple[tuple[int, int], ...]
 
 
+@checked(InputError, tolerance=Number(0, remedy="leave it out, or pass 0 for the least risk"))
 def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -> SubsetSelection:
     """Few reports give the frequencies of many symbols, by a kernel that needs no matrix.
 
@@ -118,8 +119,6 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
     >>> round(found.risk, 3), found.gap < 1e-6
     (116.124, True)
     """
-    remedy = "leave it out, or pass 0 for the least risk"
-    tolerance = finite_number(tolerance, "tolerance", 0, remedy=remedy)
     notions = as_notions(privacy)
     if isinstance(symbols, Mapping):  # masses or counts, as a prior takes them
         symbols = Prior.from_counts(symbols)
@@ -160,7 +159,7 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
         raised = told.types.max(axis=0, initial=0).tolist()
         for plan in dict.fromkeys(_plans(layout.sizes, raised, bounds.are_by_mean)):
             found += types_of(layout, notions, plan, limit)
-            limit = min((risk for risk, *_ in found), default=limit) * (1 + Fraction(tolerance))
+            limit = min((risk for risk, *_ in found), default=limit) * (1 + fraction(tolerance))
     if told is None or not found:
         raise LevelError(
             "privacy levels",

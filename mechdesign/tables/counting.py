@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import EXAMPLES
-from ..errors import AlikeWarning, DataError, UnknownNameError, asked_by, quote, warn
+from ..errors import AlikeWarning, DataError, asked_by, check_choice, quote, warn
 from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
 from .frames import column_values, listed_values
@@ -63,15 +64,14 @@ _WAYS_OUT = {
 
 def is_missing(value: Any) -> bool:
     """Whether a value is a null or a NaN of any library."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return True
-    return type(value).__name__ in ("NAType", "NaTType")
+    if isinstance(value, (float, Decimal)):
+        return value != value if isinstance(value, float) else value.is_nan()
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def check_missing_policy(missing: str, known: Sequence[str] = _POLICIES) -> None:
     """Raise :class:`UnknownNameError` for a policy that is not known."""
-    if not isinstance(missing, str) or missing not in known:
-        raise UnknownNameError("policy for missing values", missing, known)
+    check_choice("policy for missing values", missing, known)
 
 
 def refuse_missing(
@@ -170,7 +170,11 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
             values = values.unify_dictionaries().combine_chunks()
-        return listed_values(values.dictionary, column), dictionary_places(values)
+        places, distinct = values.indices, listed_values(values.dictionary, column)
+        if places.null_count or places.type == pa.uint64():
+            places = places.cast(pa.int64()).fill_null(len(distinct))
+        # Arrow's own ways to NumPy import pandas.
+        return distinct, np.from_dlpack(places) if len(places) else np.empty(0, dtype=np.int64)
     if isinstance(values, np.ndarray) and values.dtype != object:
         symbols, places = np.unique(values, return_inverse=True)
         return list(symbols), places
@@ -179,24 +183,6 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
     except TypeError:
         raise _no_values(column, "values that are not hashable, such as lists") from None
     return list(number), np.fromiter(map(number.__getitem__, values), np.int64, len(values))
-
-
-def dictionary_places(values: Any) -> NDArray[Any]:
-    """The place of each row of a dictionary array; that of null is behind the last value."""
-    import pyarrow as pa
-
-    places = values.indices
-    if places.null_count:
-        kind = pa.int32() if places.type.bit_width < 32 else pa.int64()
-        places = places.cast(kind).fill_null(len(values.dictionary))
-    elif places.type == pa.uint64():
-        # NumPy takes no places of 64 bits without a sign.
-        places = places.cast(pa.int64())
-    if not len(places):
-        return np.empty(0, dtype=np.int64)
-    # Arrow's own ways to NumPy import pandas.
-    kind = np.dtype(str(places.type))
-    return np.frombuffer(places.buffers()[1], kind, len(places), places.offset * kind.itemsize)
 
 
 def _no_values(column: Any, got: str) -> DataError:
@@ -226,34 +212,38 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
     """The distinct rows of a table that comes part by part, each a list of columns."""
     found = Rows(categories=[{} for _ in names])
     for part in parts:
-        lengths = {len(column) for column in part}
-        if len(lengths) > 1:
+        if len(set(map(len, part))) > 1:
             raise DataError(
                 "columns",
                 expected="as many values in each",
                 got=" and ".join(str(len(column)) for column in part),
                 remedy="pass columns of one table",
             )
-        if lengths == {0}:
-            continue
         for known, column in zip(found.categories, part, strict=True):
             known.update(categories_of(column))
-        coded = [distinct_values(c, name) for c, name in zip(part, names, strict=True)]
-        if len(coded) == 1:
-            ((values, places),) = coded
-            for value, times in zip([*values, None], np.bincount(places).tolist(), strict=False):
-                if times:
-                    found.counts[tidy(value),] += times
-            continue
-        codes = row_codes([places for _, places in coded], [len(own) + 1 for own, _ in coded])
-        _, first, repeats = np.unique(codes, return_index=True, return_counts=True)
-        cells = (
-            map([*map(tidy, own), None].__getitem__, places[first].tolist())
-            for own, places in coded
-        )
-        for row, count in zip(zip(*cells, strict=True), repeats.tolist(), strict=True):
-            found.counts[row] += count
+        rows, places = row_places(part, names)
+        for row, times in zip(rows, np.bincount(places).tolist(), strict=False):
+            if times:
+                found.counts[tuple(map(tidy, row))] += times
     return found
+
+
+def row_places(
+    columns: Sequence[Any], names: Sequence[Any]
+) -> tuple[list[tuple[Any, ...]], NDArray[Any]]:
+    """Distinct tuples of values of columns, with ``None`` for null, and the place of each row.
+
+    >>> row_places([["b", "a", "b"], [1, 1, 2]], ["x", "y"])
+    ([('b', 1), ('b', 2), ('a', 1)], array([0, 2, 1]))
+    """
+    coded = [distinct_values(values, name) for values, name in zip(columns, names, strict=True)]
+    if len(coded) == 1:
+        ((values, places),) = coded
+        return [(value,) for value in (*values, None)], places
+    codes = row_codes([places for _, places in coded], [len(values) + 1 for values, _ in coded])
+    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    cells = (map([*values, None].__getitem__, own[first].tolist()) for values, own in coded)
+    return list(zip(*cells, strict=True)), places
 
 
 def row_codes(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -384,11 +374,24 @@ def count_labels(
     table.check(wanted)
     made = [*(bins or [None] * len(columns)), *[None] * (len(wanted) - len(columns))]
     outside: list[set[str]] = [set() for _ in wanted]
-    rows = distinct_rows(_in_bins(table, wanted, made, outside), wanted)
+    rows = distinct_rows(
+        (
+            [
+                column if own is None else _codes(column, own, table.is_text, kinds)
+                for column, own, kinds in zip(part, made, outside, strict=True)
+            ]
+            for part in table.parts(wanted)
+        ),
+        wanted,
+    )
+
+    def rows_where(holds: Callable[[tuple[Any, ...]], bool]) -> int:
+        return sum(times for row, times in rows.counts.items() if holds(row))
+
     total, size = sum(rows.counts.values()), len(columns)
     for i, kinds in enumerate(outside):
         if kinds:
-            beyond = sum(times for row, times in rows.counts.items() if row[i] < -1)
+            beyond = rows_where(lambda row, i=i: row[i] < -1)  # type: ignore[misc]
             raise DataError(
                 named[i],
                 expected=made[i].reach,
@@ -401,43 +404,17 @@ def count_labels(
         raise DataError(
             f"table {table.name}", expected="at least one row", got="none", remedy="check the file"
         )
+    values = [*map(dict.fromkeys, zip(*rows.counts, strict=True))] or [{}] * len(wanted)
     of_each = [
-        labels_of(list(dict.fromkeys(values)), categories, own, table.is_text and own is None)
-        for values, categories, own in zip(
-            [*zip(*rows.counts, strict=True)] or [()] * len(wanted),
-            rows.categories,
-            made[: size + (by is not None)],
-            strict=False,
-        )
+        labels_of(list(values[i]), rows.categories[i], made[i], table.is_text and made[i] is None)
+        for i in range(size + (by is not None))
     ]
-    for own, of_column in zip(of_each, named, strict=False):
-        if any(isinstance(label, str) and len(label) > _LONGEST for label in own.order):
-            raise DataError(
-                of_column,
-                expected=f"values of at most {_LONGEST:,} signs, each of which becomes a symbol",
-                got="a longer one",
-                remedy="check quotes and separators, or shorten the values",
-            )
-    counts: dict[Label, Counter[Label]] = {}
-    blank = [0] * size
-    dropped = spelled = unnamed = 0
-    for row, times in rows.counts.items():
-        label = tuple(own.of[value] for own, value in zip(of_each, row, strict=False))
-        group, label = None if by is None else label[size], label[:size]
-        if by is not None and group is None:
-            unnamed += times
-            continue
-        if None in label:
-            dropped += times
-            spelled += times * any(v in own.spelled for own, v in zip(of_each, row, strict=False))
-            blank = [n + times * (part is None) for n, part in zip(blank, label, strict=True)]
-            if missing != "category":
-                continue
-        count: Any = times
-        if weights is not None:
-            count *= read_weight(row[-1], f"column {quote(weights)}{of_table}")
-        own_counts = counts.setdefault(group, Counter())
-        own_counts[label if size > 1 else label[0]] += count
+    of_columns = of_each[:size]
+
+    def label_of(row: tuple[Any, ...]) -> tuple[Label, ...]:
+        return tuple(own.of[value] for own, value in zip(of_columns, row, strict=False))
+
+    unnamed = 0 if by is None else rows_where(lambda row: of_each[size].of[row[size]] is None)
     if unnamed:
         raise DataError(
             f"column {quote(by)}{of_table}",
@@ -448,20 +425,37 @@ def count_labels(
     subject = named[0]
     if size > 1:
         subject = f"columns {', '.join(map(quote, columns))}{of_table}"
-    refuse_missing(subject, dropped, total, missing, spelled=spelled)
+    refuse_missing(
+        subject,
+        rows_where(lambda row: None in label_of(row)),
+        total,
+        missing,
+        spelled=rows_where(
+            lambda row: any(v in own.spelled for own, v in zip(of_columns, row, strict=False))
+        ),
+    )
+    counts: dict[Label, Counter[Label]] = {}
+    for row, times in rows.counts.items():
+        label = label_of(row)
+        if missing == "category" or None not in label:
+            count: Any = times
+            if weights is not None:
+                count *= read_weight(row[-1], f"column {quote(weights)}{of_table}")
+            group = None if by is None else of_each[size].of[row[size]]
+            counts.setdefault(group, Counter())[label if size > 1 else label[0]] += count
     people: Any = total
     if weights is not None:
         people = sum(sum(own.values()) for own in counts.values())
         people = None if Fraction(people).denominator > 1 else people
-    for own, own_blank, of_column in zip(of_each, blank, named, strict=False):
-        if not own.is_chosen:
-            here = people if weights is not None or missing == "category" else total - own_blank
-            _check_symbols(of_column, len(own.order), here, most, own.fractions)
+    orders = []
+    for i, (own, of_column) in enumerate(zip(of_columns, named, strict=True)):
+        blank = rows_where(lambda row, i=i, of=own.of: of[row[i]] is None)  # type: ignore[misc]
+        as_symbol = missing == "category"
+        _check_symbols(
+            of_column, own, people if weights is not None or as_symbol else total - blank, most
+        )
         _warn_of_alike(of_column, own.order)
-    orders = [
-        [*own.order, None] if missing == "category" and n else own.order
-        for own, n in zip(of_each, blank, strict=False)
-    ]
+        orders.append([*own.order, None] if as_symbol and blank else own.order)
     met = set().union(*counts.values())
     if size == 1:
         order: Iterable[Label] = [x for x in orders[0] if x in met or of_each[0].is_chosen]
@@ -472,19 +466,6 @@ def count_labels(
         for group, own in (counts.items() if counts else [(None, Counter())])
     }
     return found[None] if by is None else {g: found[g] for g in of_each[size].order if g in found}
-
-
-def _in_bins(
-    table: Table, names: Sequence[Any], made: Sequence[Any], outside: list[set[str]]
-) -> Iterable[list[Any]]:
-    """The columns of a table, those of numbers as positions of their bins; the types of values in
-    no bin are noted.
-    """
-    for part in table.parts(names):
-        yield [
-            column if own is None else _codes(column, own, table.is_text, kinds)
-            for column, own, kinds in zip(part, made, outside, strict=True)
-        ]
 
 
 def _codes(column: Any, made: Any, is_text: bool, kinds: set[str]) -> NDArray[np.int64]:
@@ -529,9 +510,7 @@ def _combinations(
     return sorted(met, key=lambda key: [p[v] for p, v in zip(places, key, strict=True)])
 
 
-def _check_symbols(
-    subject: str, symbols: int, rows: Any, most: int | None, fractions: bool
-) -> None:
+def _check_symbols(subject: str, labels: Labels, rows: Any, most: int | None) -> None:
     """Refuse a column of so many different values that it names no groups of people.
 
     A measured number or an identifier has about as many values as rows; a design on it would take
@@ -539,15 +518,21 @@ def _check_symbols(
     100 that are more than half as many as the rows, or more than 20 with fractions among them of
     which none recurs. ``rows`` is ``None`` where lines have shares, which count nobody.
     """
-    is_open = most in (None, AS_MANY_AS_RECUR)
-    if is_open:
-        scattered = rows is not None and (
-            (symbols > _FEW_VALUES and 2 * symbols > rows)
-            or (fractions and symbols > _FEW_FRACTIONS and symbols >= rows)
+    symbols, fractions = len(labels.order), labels.fractions
+    if any(isinstance(label, str) and len(label) > _LONGEST for label in labels.order):
+        raise DataError(
+            subject,
+            expected=f"values of at most {_LONGEST:,} signs, each of which becomes a symbol",
+            got="a longer one",
+            remedy="check quotes and separators, or shorten the values",
         )
-        if not scattered and (most is not None or symbols <= MOST_SYMBOLS):
-            return
-    elif most is not None and symbols <= most:
+    is_open = most in (None, AS_MANY_AS_RECUR)
+    scattered = rows is not None and (
+        (symbols > _FEW_VALUES and 2 * symbols > rows)
+        or (fractions and symbols > _FEW_FRACTIONS and symbols >= rows)
+    )
+    largest = MOST_SYMBOLS if most is None else most
+    if labels.is_chosen or (symbols <= largest and not (is_open and scattered)):
         return
     limit = f"at most {(not is_open and most) or MOST_SYMBOLS:,} different values"
     if most == AS_MANY_AS_RECUR:

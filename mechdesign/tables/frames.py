@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -101,27 +100,12 @@ def polars_values(series: Any) -> Any:
         return series.to_list()
     series = series.alias("")  # a name with a zero byte is none to Arrow, and polars panics
     try:
-        if series.dtype == pl.String and _reads_views():
-            return series.to_arrow(compat_level=pl.CompatLevel.newest())
         if series.dtype == pl.Categorical and len(series) > ROWS:
             parts = [series[part] for part in parts_of(len(series))]
             return pa.chunked_array(side_by_side(lambda part: part.to_arrow(), parts))
         return series.to_arrow()
     except pa.ArrowInvalid:  # integers of 128 bits
         return series.to_list()
-
-
-@cache
-def _reads_views() -> bool:
-    """Whether polars hands its text over as it is, and this version of Arrow reads it."""
-    import polars as pl
-    import pyarrow as pa
-
-    try:
-        pa.array([""], pa.string_view()).dictionary_encode()
-    except (AttributeError, pa.ArrowNotImplementedError):
-        return False
-    return hasattr(pl, "CompatLevel")
 
 
 def plain_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:

@@ -29,8 +29,8 @@ from .frames import (
 )
 from .text import AS_FOUND, Dialect, TextFile
 
-# Rows of a batch: more where all of them have the same size, a few bytes for each column.
-_ROWS, _FIXED_ROWS, _FIXED_BYTES = 1 << 16, 1 << 17, 1 << 23
+# Rows of a batch, and bytes that are read at a time.
+_ROWS = 1 << 16
 _CHUNK = 1 << 20
 # Bytes of a sheet, unpacked.
 _LARGEST_SHEET = 1 << 29
@@ -250,13 +250,12 @@ def _parquet(path: Path, name: str, coded: str | None) -> Table:
     as_codes = [coded] if coded is not None and _is_text(schema, coded) else []
 
     def read(columns: Sequence[str] | None) -> Iterator[Any]:
-        rows = _rows_at_once(schema, columns, as_codes)
         with (
             ParquetFile(path, read_dictionary=as_codes or None, **options) as file,
             _ahead(
                 batch
                 for number in range(file.num_row_groups)
-                for batch in file.iter_batches(rows, row_groups=[number], columns=columns)
+                for batch in file.iter_batches(_ROWS, row_groups=[number], columns=columns)
             ) as found,
         ):
             yield from found
@@ -273,17 +272,6 @@ def _is_text(schema: Any, column: str) -> bool:
         return False
     kind = schema.field(column).type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _rows_at_once(schema: Any, columns: Sequence[str] | None, as_codes: Sequence[str]) -> int:
-    """How many rows of these columns make a batch, some of which are read as dictionaries."""
-    bits = 0
-    for field in schema if columns is None else [schema.field(name) for name in columns]:
-        try:
-            bits += 32 if field.name in as_codes else field.type.bit_width
-        except ValueError:
-            return _ROWS
-    return _FIXED_ROWS if bits * _FIXED_ROWS <= 8 * _FIXED_BYTES else _ROWS
 
 
 @contextmanager
@@ -389,16 +377,11 @@ def _sheet_column(cells: list[Any]) -> Any:
     """Cells of a sheet: numbers, truth values or dates where all of them are, else text."""
     import pyarrow as pa
 
-    values = [None if cell == "" else cell for cell in cells]
+    # All numbers of a sheet are floats.
+    whole = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells]
+    values = [None if cell == "" else cell for cell in whole]
     known = {type(value) for value in values if value is not None}
-    if known <= {int, float}:
-        whole = all(value is None or float(value).is_integer() for value in values)
-        kind = pa.int64() if whole and known else pa.float64() if known else pa.null()
-        return pa.array([None if v is None else int(v) if whole else v for v in values], kind)
-    if len(known) == 1:
-        return pa.array(values)
-    return pa.array([None if value is None else _cell_text(value) for value in values])
-
-
-def _cell_text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if len(known) > 1:
+        kind = float if known == {int, float} else str
+        values = [None if value is None else kind(value) for value in values]
+    return pa.array(values)

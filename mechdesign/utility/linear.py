@@ -17,6 +17,8 @@ from ..prior import Prior
 from ..schema import attribute_names, attribute_values
 from .base import Utility
 
+Array = NDArray[np.float64]
+
 
 class OutputUtility(Utility, register=False):
     """A utility of a kernel whose outputs are given and have names."""
@@ -39,8 +41,6 @@ class OutputUtility(Utility, register=False):
                 got=f"the number {quote(outputs)}",
                 remedy="list the labels, so that the value of each output is known",
             )
-        if isinstance(outputs, (str, bytes)):
-            return check_labels(outputs, len(outputs), "outputs", UtilityError)
         remedy = "leave it out, or name the outputs"
         labels = listed(outputs, "outputs", "a list of labels", UtilityError, remedy)
         if not labels:
@@ -64,7 +64,7 @@ class LinearUtility(OutputUtility):
     """E[u(X, Y)] for a gain matrix u: linear in the kernel."""
 
     @abstractmethod
-    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> Array:
         """The ``(N, M)`` matrix u over the prior's symbols and the given outputs."""
 
     @property
@@ -74,7 +74,7 @@ class LinearUtility(OutputUtility):
         """
         return False
 
-    def positions(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64] | None:
+    def positions(self, prior: Prior, outputs: Sequence[Label]) -> Array | None:
         """Coordinates of outputs, ``(M, d)``, where gains fall with the distance from a symbol;
         ``None`` where none are known.
         """
@@ -87,7 +87,7 @@ class LinearUtility(OutputUtility):
         return float((joint * gains).sum())
 
 
-def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> NDArray[np.float64]:
+def checked_matrix(values: Any, shape: tuple[int, int] | None, subject: str) -> Array:
     """A finite float matrix, of a given shape if one is given."""
     infinite = "replace it; forbid an outcome by a large loss instead of an infinite one"
     matrix = finite_matrix(values, subject, error=UtilityError, shape=shape, remedy=infinite)
@@ -158,7 +158,7 @@ class Hamming(_OfAttribute):
         """The prior's symbols, or the values of the columns named."""
         return tuple(dict.fromkeys(self._symbols(prior)))
 
-    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> Array:
         """1 where output and symbol bear the same label, else 0; ``(N, M)``."""
         place = {label: j for j, label in enumerate(outputs)}
         matrix = np.zeros((len(prior), len(outputs)))
@@ -210,7 +210,7 @@ class Matrix(LinearUtility):
         m = self.u.shape[1]
         return prior.labels if m == len(prior) else tuple(range(m))
 
-    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> Array:
         """The matrix, checked against the problem's shape."""
         if self.u.shape[0] != len(prior):
             raise UtilityError(
@@ -328,7 +328,7 @@ class Distance(_OfAttribute):
             return self._matrix.output_labels(prior)
         return tuple(dict.fromkeys(self._symbols(prior)))
 
-    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> Array:
         """−d, an ``(N, M)`` array."""
         if self._matrix is not None:
             return -self._matrix.gains(prior, outputs)
@@ -348,7 +348,7 @@ class Distance(_OfAttribute):
         """So it is for distances by name."""
         return self._name in _DISTANCES
 
-    def positions(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64] | None:
+    def positions(self, prior: Prior, outputs: Sequence[Label]) -> Array | None:
         """The labels themselves, or midpoints of bins, where they are numbers or tuples of them."""
         if self._name == "euclidean":
             return coordinates(outputs)
@@ -357,7 +357,7 @@ class Distance(_OfAttribute):
         middle = _midpoints(prior, self.of)
         return np.array([middle.get(label, label) for label in outputs], dtype=float)[:, None]
 
-    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> Array:
         middle = _midpoints(prior, self.of)
         rows, columns = (
             [middle.get(label, label) for label in v] for v in (self._symbols(prior), outputs)
@@ -387,7 +387,7 @@ class Distance(_OfAttribute):
         return f"Distance({self._name}{self._of_text(' of ')})"
 
 
-def coordinates(labels: Sequence[Label]) -> NDArray[np.float64]:
+def coordinates(labels: Sequence[Label]) -> Array:
     """Labels that are tuples of equally many numbers, ``(N, d)``; raises :class:`UtilityError`."""
     lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     if len(lengths) == 1 and 0 not in lengths:
@@ -464,7 +464,7 @@ class BayesGain(Matrix):
         named = listed(actions, "actions", "a list of actions", UtilityError, "name them")
         self._outputs = check_labels(named, len(named), "actions", UtilityError)
 
-    def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def gains(self, prior: Prior, outputs: Sequence[Label]) -> Array:
         """``g[x, w]`` over the prior's symbols and the actions."""
         if self._function is None:
             return super().gains(prior, outputs)

@@ -19,6 +19,7 @@ from ..errors import DataError, InputError, UtilityError
 from ..labels import Label, distinct, values_at
 from ..schema import Schema, attribute_values
 
+Array = NDArray[np.float64]
 #: Sizes of coefficients of questions and of weights, so that no square leaves the floats.
 SMALLEST, LARGEST = 1e-60, 1e60
 
@@ -28,27 +29,27 @@ class Question:
     """Names of the answers, and the weights ``(N, F)`` of each symbol in each."""
 
     labels: tuple[Label, ...]
-    weights: NDArray[np.float64]
+    weights: Array
 
     @cached_property
-    def origin(self) -> NDArray[np.float64]:
+    def origin(self) -> Array:
         """``(F,)`` numbers amid the weights of each answer, from which they are measured: of
         numbers far from zero squares lose what tells them apart.
         """
         return middle_of(self.weights)
 
     @cached_property
-    def centred(self) -> NDArray[np.float64]:
+    def centred(self) -> Array:
         """``(N, F)`` weights less their origin, which take that off the answers."""
         return self.weights - self.origin
 
 
-def middle_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def middle_of(weights: Array) -> Array:
     """The middle of what weights are between, of each column."""
     return np.asarray((weights.min(axis=0) + weights.max(axis=0)) / 2)
 
 
-def check_sizes(weights: NDArray[np.float64]) -> None:
+def check_sizes(weights: Array) -> None:
     """Raise :class:`UtilityError` for coefficients whose squares would leave the floats."""
     sizes = np.abs(weights[weights != 0])
     if sizes.size and not (sizes.min() >= SMALLEST and sizes.max() <= LARGEST):

@@ -243,13 +243,8 @@ class _Named(FInformation, register=False):
         """Nothing: the excess has full relative accuracy."""
         return np.zeros_like(deviations)
 
-    @property
-    def spec(self) -> str:
-        """The name of the class, in lower case."""
-        return type(self).__name__.lower()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+    spec = Utility.spec
+    __repr__ = Utility.__repr__
 
 
 class MutualInformation(_Named):

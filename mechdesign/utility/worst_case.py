@@ -15,7 +15,7 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..numeric import finite_number, truth_value
 from ..prior import Prior
-from .linear import LinearUtility, OutputUtility, checked_matrix
+from .linear import Array, LinearUtility, OutputUtility, checked_matrix
 
 # Weights are changes of unit; others would be a mistake, or lead beyond floats.
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-9, 1e9
@@ -36,7 +36,7 @@ class Alternative:
     """
 
     symbols: NDArray[np.intp]
-    gains: NDArray[np.float64]
+    gains: Array
     factors: tuple[Fraction, ...]
     label: str
 
@@ -54,7 +54,7 @@ class Goal:
     """
 
     number: int
-    gains: NDArray[np.float64]
+    gains: Array
     masses: tuple[Fraction, ...] | None
     least: float
 
@@ -224,11 +224,11 @@ class WorstCase(OutputUtility):
             found.append(Alternative(symbols, gains[symbols], scales, part.label))
         return tuple(found)
 
-    def _gains(self, part: Part, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def _gains(self, part: Part, prior: Prior, outputs: Sequence[Label]) -> Array:
         shape, utility = (len(prior), len(outputs)), part.utility
         return checked_matrix(utility.gains(prior, outputs), shape, f"gains of {utility!r}")
 
-    def gains_of(self, x: int, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
+    def gains_of(self, x: int, prior: Prior, outputs: Sequence[Label]) -> Array:
         """Weighted gains of each utility at a symbol, ``(K, M)``."""
         rows = [part.weight * part.utility.gains(prior, outputs)[x] for part in self.parts]
         return np.array(rows)

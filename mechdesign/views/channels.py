@@ -9,7 +9,7 @@ from ..channels._contraction import Contraction
 from ..channels._leakage_envelope import LeakageEnvelope
 from ..storage import prior_to_json
 from ..stored_values import label_to_json
-from .tables import Table, column, number
+from .tables import Table, column, number, picked
 from .text import Report
 
 
@@ -54,10 +54,7 @@ def envelope_json(
         "largest": found.largest,
         "points": [
             {
-                "level": point.level,
-                "before": point.before,
-                "at_least": point.at_least,
-                "at_most": point.at_most,
+                **picked(point, "level before at_least at_most"),
                 "closed_form": found.closed_form(point.level),
             }
             for point in found.points
@@ -92,12 +89,9 @@ def contraction_json(
 ) -> dict[str, Any]:
     """The coefficient, and reports where they were asked, as plain values."""
     return {
-        "level": found.level,
-        "at_most": found.at_most,
-        "at_least": found.at_least,
+        **picked(found, "level at_most at_least"),
         "pair": [label_to_json(label) for label in found.pair],
-        "affinity": found.affinity,
-        "information": found.information,
+        **picked(found, "affinity information"),
         "reports": None if reports is None else {"needed": reports[0], "sufficient": reports[1]},
     }
 

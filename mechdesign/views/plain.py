@@ -16,6 +16,7 @@ from .tables import (
     intervals_table,
     many_estimates_table,
     outcome_table,
+    picked,
     risk_table,
 )
 
@@ -62,8 +63,7 @@ def audit_json(report: AuditReport) -> dict[str, Any]:
                 {
                     "level": worst.level,
                     "output": label_to_json(worst.output),
-                    "over": worst.over,
-                    "under": worst.under,
+                    **picked(worst, "over under"),
                 }
                 for worst in leakage.worst
             ]
@@ -89,8 +89,7 @@ def requirement_check_json(check: RequirementCheck) -> dict[str, Any]:
     return {
         "requirement": str(check.requirement),
         "verdict": str(check.verdict),
-        "excess": check.excess,
-        "evidence": check.evidence,
+        **picked(check, "excess evidence"),
     }
 
 
@@ -161,9 +160,7 @@ def smallest_json(found: SmallestLevel | SmallestForReports) -> dict[str, Any]:
     return {
         "notion": found.family,
         **own,
-        "level": found.level,
-        "below": found.below,
-        "steps": found.steps,
+        **picked(found, "level below steps"),
         "design": to_json(found.design),
     }
 
@@ -186,8 +183,7 @@ def comparison_json(found: Comparison, prior: Prior) -> dict[str, Any]:
 def composition_json(found: Composition) -> dict[str, Any]:
     """What several reports leak together, notion by notion."""
     return {
-        "reports": found.reports,
-        "people": found.people,
+        **picked(found, "reports people"),
         "together": [
             {
                 "notion": type(level.notion).__name__,
@@ -213,13 +209,11 @@ def many_estimates_json(
     """
     return {
         "rows": many_estimates_table(made, top).records(),
-        "reports": made.reports,
-        "method": made.method,
+        **picked(made, "reports method"),
         "intervals": "binomial",
         **_limits_json(made),
         "simultaneous": made.together or top is not None,
-        "target": made.target,
-        "fit": made.fit,
+        **picked(made, "target fit"),
         "receipt": None if made.receipt is None else made.receipt.to_json(),
         "note": made.note,
         "kernel": kernel,
@@ -230,12 +224,9 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
     """Estimated frequencies; ``kernel`` is the fingerprint of the kernel that made the reports."""
     return {
         "rows": intervals_table(made).records(),
-        "reports": made.reports,
-        "method": made.method,
-        "intervals": made.intervals,
+        **picked(made, "reports method intervals"),
         **_limits_json(made),
-        "target": made.target,
-        "fit": made.fit,
+        **picked(made, "target fit"),
         "receipt": None if made.receipt is None else made.receipt.to_json(),
         "note": made.note,
         "likelihood": vars(made.convergence),
@@ -284,16 +275,8 @@ def regression_json(made: Regression, kernel: str | dict[str, str]) -> dict[str,
         row["p"] = float(p)
     return {
         "rows": rows,
-        "reports": made.reports,
-        "family": made.family,
-        "response": made.response,
-        "column": made.column,
-        "reference": made.reference,
-        "confidence": made.confidence,
-        "freedom": made.freedom,
-        "errors_by": made.errors_by,
-        "log_likelihood": made.log_likelihood,
-        "fit": made.fit,
+        **picked(made, "reports family response column reference confidence freedom errors_by"),
+        **picked(made, "log_likelihood fit"),
         "receipt": None if made.receipt is None else made.receipt.to_json(),
         "note": made.note,
         "kernel": kernel,
@@ -310,8 +293,7 @@ def change_json(made: ChangeEstimate, kernels: Sequence[str]) -> dict[str, Any]:
         "rounds": [
             estimate_json(one, kernel) for one, kernel in zip(made.rounds, kernels, strict=True)
         ],
-        "both": made.both,
-        "kept": made.kept,
+        **picked(made, "both kept"),
         **_limits_json(made),
         "note": made.note,
         "kernels": list(kernels),
@@ -342,8 +324,7 @@ def joint_json(
         "likelihood": vars(made.convergence),
         "note": made.note,
         "kernels": list(kernels),
-        "method": made.method,
-        "intervals": made.intervals,
+        **picked(made, "method intervals"),
         **_limits_json(made),
         "target": made.target,
     }
@@ -357,10 +338,7 @@ def plan_json(found: Plan) -> dict[str, Any]:
     bound of that.
     """
     shown: dict[str, Any] = {
-        "reports": found.reports,
-        "without_privacy": found.without_privacy,
-        "cost": found.cost,
-        "confidence": found.confidence,
+        **picked(found, "reports without_privacy cost confidence"),
         "assurance": found.assured,
         "rows": found.rows(),
     }
@@ -404,10 +382,7 @@ def pram_json(found: Pram) -> dict[str, Any]:
         "pooled": found.pooled,
         "asked": [notion.spec for notion in found.notions],
         "required": [str(requirement) for requirement in found.requirements],
-        "records": found.records,
-        "unchanged": found.unchanged,
-        "correct_before": found.correct_before,
-        "correct_after": found.correct_after,
+        **picked(found, "records unchanged correct_before correct_after"),
         "largest_posterior": found.largest,
         "strata": [_stratum(part) for part in found.strata],
     }
@@ -422,10 +397,7 @@ def _stratum(part: Stratum) -> dict[str, Any]:
         "bound": part.design.bound,
         "status": part.design.status,
         "checks": [_check(check) for check in part.checks],
-        "records": part.records,
-        "unchanged": part.unchanged,
-        "correct_before": part.correct_before,
-        "correct_after": part.correct_after,
+        **picked(part, "records unchanged correct_before correct_after"),
         "risks": risk_table(part).records(),
         "customary": customary_table(part).records()[1:],
     }
@@ -439,21 +411,14 @@ def theorem_json(result: Theorem) -> dict[str, Any]:
     return {
         "id": result.id,
         "also": list(result.also),
-        "statement": result.statement,
-        "conditions": result.conditions,
-        "tight": result.tight,
-        "slack": result.slack,
-        "source": result.source,
+        **picked(result, "statement conditions tight slack source"),
     }
 
 
 def statement_json(entry: Statement) -> dict[str, Any]:
     """A numbered statement, and what checks it how far, as plain values."""
     return {
-        "id": entry.id,
-        "place": entry.place,
-        "source": entry.source,
-        "says": entry.says,
+        **picked(entry, "id place source says"),
         "implemented": list(entry.implemented),
         "checked": list(entry.checked),
         "errata": list(entry.errata),
@@ -480,15 +445,7 @@ def outcome_json(result: Theorem, outcome: Outcome) -> dict[str, Any]:
 def erratum_json(entry: Erratum) -> dict[str, Any]:
     """An erratum as plain values, its counterexamples computed now."""
     return {
-        "id": entry.id,
-        "source": entry.source,
-        "place": entry.place,
-        "kind": entry.kind,
-        "quotation": entry.quotation,
-        "printed": entry.printed,
-        "reading": entry.reading,
-        "corrected": entry.corrected,
-        "proof": entry.proof,
+        **picked(entry, "id source place kind quotation printed reading corrected proof"),
         "counterexamples": [str(example) for example in entry.counterexamples()],
         "stands": entry.stands,
     }
@@ -506,8 +463,7 @@ def implications_json(found: Implications, entries: Sequence[Implication]) -> di
                 "reason": entry.reason,
                 "derivation": [
                     {
-                        "id": step.id,
-                        "source": step.source,
+                        **picked(step, "id source"),
                         "premises": list(step.premises),
                         "conclusion": step.conclusion,
                     }
@@ -529,11 +485,7 @@ def tight_json(conversions: Sequence[TightConversion]) -> dict[str, Any]:
                 "name": type(found.target).__name__,
                 "levels": [
                     {
-                        "level": entry.level,
-                        "attained": entry.attained,
-                        "over": entry.over,
-                        "under": entry.under,
-                        "method": entry.method,
+                        **picked(entry, "level attained over under method"),
                         "witness": None
                         if entry.witness is None
                         else mechanism_to_json(entry.witness),

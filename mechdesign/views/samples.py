@@ -27,7 +27,7 @@ from ..storage import prior_to_json
 from ..stored_values import label_to_json
 from .html import html_table
 from .pages import Figures, check_pages, render
-from .tables import MOST_ROWS, Column, Table, column, number, text
+from .tables import MOST_ROWS, Column, Table, column, number, picked, text
 from .text import Report
 
 
@@ -114,14 +114,9 @@ def sample_audit_json(found: SampleAudit) -> dict[str, Any]:
     return {
         "format": "mechdesign-sample-audit",
         "verdict": str(found.verdict),
-        "confidence": found.confidence,
-        "samples": found.samples,
-        "calls": found.calls,
+        **picked(found, "confidence samples calls"),
         "prior": prior_to_json(found.prior),
-        "prior_is_given": found.prior_is_given,
-        "outputs_are_stated": found.outputs_are_stated,
-        "grouped": found.grouped,
-        "learned_from": found.learned_from,
+        **picked(found, "prior_is_given outputs_are_stated grouped learned_from"),
         "levels": [{**row, "output": label_to_json(row["output"])} for row in found.rows()],
         "reasons": {str(finding.notion): finding.reason for finding in found.findings},
     }

@@ -130,6 +130,11 @@ class Table:
         return [dict(zip(keys, (cell.value for cell in row), strict=True)) for row in self.rows]
 
 
+def picked(item: Any, names: str) -> dict[str, Any]:
+    """Attributes of an object by name, for JSON."""
+    return {name: getattr(item, name) for name in names.split()}
+
+
 def text(value: object) -> Cell:
     """A cell of text."""
     return Cell(str(value))
@@ -307,7 +312,46 @@ def belief_table(mechanism: Mechanism, prior: Prior, most: int | None = None) ->
     )
 
 
+def largest_table(mechanism: Mechanism, prior: Prior, rows: int, most: int = 3) -> Table:
+    """For each input the reports that it gives most often, with their probabilities."""
+    outputs = [cell.narrow for cell in _labels(mechanism.outputs, width=12)]
+    shown = []
+    for i, name in enumerate(_labels(mechanism.inputs)[:rows]):
+        places = np.argsort(-mechanism.kernel[i], kind="stable")[:most]
+        said = ", ".join(f"{outputs[j]} {mechanism.kernel[i, j]:.4g}" for j in places)
+        shown.append([name, _chance(prior.probabilities[i]), said])
+    return _table(
+        "P(output | input), the largest of each input",
+        ["input", column("prior", is_number=True), "most likely outputs"],
+        shown,
+        notes=_more(mechanism.inputs, rows, "inputs"),
+    )
+
+
 # A design and its proof
+
+
+def answers_table(found: Design, report: AuditReport) -> Table:
+    """What is asked first: is it private, what do reports tell, what do they give away, and how
+    near to the best is it.
+    """
+    c, goal = found.certificate, found.utility
+    said = "yes" if all(str(check.verdict) == "yes" for check in c.checks) else "no"
+    notions = f": {', '.join(map(str, found.notions))}, checked exactly"
+    rows: list[tuple[str, object]] = [("private", Cell(said, "verdict", after=notions))]
+    if isinstance(goal, Estimation) and goal.asks_frequencies and goal.weights is None:
+        error = math.sqrt(found.risk / len(found.mechanism.inputs) / 1000)
+        rows.append(
+            ("estimates", f"a share ± {100 * error:.2g} % with 1,000 reports (standard error)")
+        )
+    before, after = (
+        f"{100 * chance:.3g} %"
+        for chance in (report.prior_vulnerability, report.posterior_vulnerability)
+    )
+    rows.append(("best guess", f"right in {before} of cases without a report, {after} with one"))
+    near = "yes" if found.status == "optimal" else f"but for {gap_out_of(c.gap, goal.gap_unit)}"
+    rows.append(("the best", f"{near}: proved of all kernels that keep what is asked"))
+    return _pairs("In short", rows)
 
 
 def certificate_table(found: Design) -> Table:

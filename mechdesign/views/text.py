@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
 
 # More rows than this, and more columns of outputs, are counted and not shown.
-_MOST_ROWS, _MOST_COLUMNS = 30, 10
+_MOST_ROWS, _MOST_COLUMNS = 30, 8
 # Shares that fit on one screen with what stands around them.
 _MOST_SHARES = 15
 
@@ -141,8 +141,12 @@ def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
 
 
 def _print_kernel(out: Report, mechanism: Mechanism, prior: Prior) -> None:
-    """A kernel, and what outputs are that stand for sets of symbols."""
-    out.table(_kernel_table(mechanism, prior))
+    """A kernel or its largest entries, and what outputs are that stand for sets of symbols."""
+    if len(mechanism.outputs) <= _MOST_COLUMNS:
+        out.table(_kernel_table(mechanism, prior))
+    else:
+        out.table(tables.largest_table(mechanism, prior, _MOST_ROWS))
+        out.line(f"All {len(mechanism.outputs)} outputs: --csv kernel.csv of design and check.")
     sets = told_of_sets(mechanism.inputs, mechanism.outputs)
     if sets:
         out.line(sets)
@@ -156,13 +160,15 @@ def _style(verdict: object) -> str:
 
 
 def print_design(found: Design, report: AuditReport, reports: int | None = None) -> None:
-    """Prior, kernel, value and proof, what requirements cost, what the kernel leaks, and how well
-    so many reports tell the frequencies where a number is given.
+    """What is asked first, how well so many reports tell the frequencies where a number is given,
+    value and proof, what requirements cost, what the kernel leaks, and the kernel.
     """
     out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
     out.head(f"{asked}, utility {found.utility!r}: {found.status}")
-    _print_kernel(out, found.mechanism, found.prior)
+    out.table(tables.answers_table(found, report))
+    if reports is not None:
+        _print_errors(out, found, reports)
     out.table(tables.certificate_table(found))
     for line in agreement_lines(found):
         out.line(line)
@@ -170,8 +176,10 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     if prices is not None and prices.limits:
         out.table(tables.price_table(prices))
     out.table(tables.leakage_table(report))
-    if reports is None:
-        return
+    _print_kernel(out, found.mechanism, found.prior)
+
+
+def _print_errors(out: Report, found: Design, reports: int) -> None:
     # With what it plans by, this takes as long to load as all the rest.
     from ..inference.planning import NOT_SHOWN, errors_to_show
 

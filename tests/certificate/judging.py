@@ -23,7 +23,9 @@ from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import cvxpy as cp
 import numpy as np
+from dense_programs import constraints_on, largest
 from flint import fmpq, fmpq_mat
 from forging import Forgery, digest, fingerprint, label, typed
 from plain_check import (
@@ -31,13 +33,10 @@ from plain_check import (
     Asked,
     Opinion,
     at_most,
-    guesses,
     pairs_of,
-    prior_corners,
-    secret_pairs,
 )
 from plain_check import _check_set as _robust_faults
-from scipy.optimize import linprog
+from plain_requirements import PlainRow
 
 File = dict[str, Any]
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -745,112 +744,27 @@ class Wishes:
 # Optima by dense programs in floats
 
 
-class Program:
-    """Σ a x ≤ b over entries of a kernel and more variables, for what a file asks."""
+def best_of(
+    asked: list[Asked], limits: list[Limit], masses: Any, m: int, gains: list[Any], kept: Any = None
+) -> float | None:
+    """The largest least value of some functions of the entries; ``None`` where there is no kernel.
 
-    def __init__(self, asked: list[Asked], limits: list[Limit], masses: Any, m: int) -> None:
-        self.n, self.m, self.count = len(masses), m, len(masses) * m
-        self.rows: list[tuple[dict[int, float], float]] = []
-        for one in asked:
-            if any(LARGEST_TOLD < level < math.inf for level in one.levels):
-                raise UndecidedError  # floats hold no such ratio
-            if math.inf not in one.levels or one.name == "ALIP":
-                self._ask(one, masses)
-        for terms, low, high in limits:
-            local = {x * m + y: float(a) for (x, y), a in terms.items()}
-            for sign, end in ((1, high), (-1, low)):
-                if end is not None:
-                    self.rows.append(({i: sign * a for i, a in local.items()}, sign * float(end)))
-
-    def _pairs(self, asked: Asked, masses: Any) -> Any:
-        if asked.name == "RobustPML" and asked.more["kind"] != "vertices":
-            corners = prior_corners(asked.more, self.n)
-            more = {"kind": "vertices", "priors": corners}
-            return pairs_of(Asked(asked.name, asked.levels, more), masses)
-        return pairs_of(asked, masses)
-
-    def _ask(self, asked: Asked, masses: Any) -> None:
-        pairs, m = self._pairs(asked, masses), self.m
-        if pairs is not None:
-            for row in {self._row(*pair) for pair in pairs}:
-                for y in range(m):
-                    self.rows.append(({x * m + y: v for x, v in enumerate(row) if v}, 0.0))
-            return
-        factor = math.exp(min(asked.levels[0], 500.0))
-        if asked.name.startswith("Approximate"):
-            both = (
-                secret_pairs(asked, masses)
-                if "secrets" in asked.more
-                else [
-                    (
-                        [ONE * (i == a) for i in range(self.n)],
-                        [ONE * (i == b) for i in range(self.n)],
-                    )
-                    for a, b in permutations(range(self.n), 2)
-                ]
-            )
-            for over, under in both:
-                first = self._new(m)
-                for y in range(m):
-                    both_of = enumerate(zip(over, under, strict=True))
-                    row = {x * m + y: float(a) - factor * float(b) for x, (a, b) in both_of}
-                    self.rows.append(({**row, first + y: -1.0}, 0.0))
-                self.rows.append(({first + y: 1.0 for y in range(m)}, float(asked.more["delta"])))
-            return
-        first, live = self._new(m), [x for x in range(self.n) if masses[x]]
-        ends = {first + y: 1.0 for y in range(m)}
-        if asked.name == "MaximalLeakage":
-            for x, y in product(live, range(m)):
-                self.rows.append(({x * m + y: 1.0, first + y: -1.0}, 0.0))
-            self.rows.append((ends, factor))
-            return
-        need(asked.name in ("MaximalCostLeakage", "InferenceCost"), "a sum")
-        rows = (
-            guesses(asked, masses)
-            if asked.name == "InferenceCost"
-            else [[ONE * (i == x) for i in range(self.n)] for x in live]
-        )
-        for row, y in product(rows, range(m)):
-            local = {x * m + y: -float(v) for x, v in enumerate(row) if v}
-            self.rows.append(({**local, first + y: 1.0}, 0.0))
-        self.rows.append((dict.fromkeys(ends, -1.0), -1 / factor))
-
-    def _row(self, over: Any, under: Any, level: Fraction) -> tuple[float, ...]:
-        # In units of the larger side, so that no coefficient is beyond floats.
-        factor = math.exp(-min(float(level), 700.0))
-        return tuple(factor * float(a) - float(b) for a, b in zip(over, under, strict=True))
-
-    def _new(self, count: int) -> int:
-        self.count += count
-        return self.count - count
-
-    def best(self, gains: list[Any], kept: Any = None) -> tuple[float, Any] | None:
-        """The largest least value of some functions of the entries and a kernel that has it;
-        ``None`` where there is none. ``kept`` are the outputs that may occur.
-        """
-        n, m, t = self.n, self.m, self.count
-        for terms, end in self.rows:
-            sizes = [abs(v) for v in (*terms.values(), end) if v]
-            if sizes and max(sizes) > FAR * min(sizes):
-                raise UndecidedError  # floats hold no such ratio
-        table = np.zeros((len(self.rows) + len(gains), t + 1))
-        right = np.zeros(len(table))
-        for i, (terms, end) in enumerate(self.rows):
-            size = max(map(abs, terms.values()), default=1.0) or 1.0
-            for j, a in terms.items():
-                table[i, j] = a / size
-            right[i] = end / size
-        for i, gain in enumerate(gains, len(self.rows)):
-            table[i, : n * m], table[i, t] = -np.ravel(gain), 1.0
-        equal = np.zeros((n, t + 1))
-        for x in range(n):
-            equal[x, x * m : (x + 1) * m] = 1
-        ends = [(0, None if kept is None or j >= n * m or j % m in kept else 0) for j in range(t)]
-        goal = np.zeros(t + 1)
-        goal[t] = -1.0 if gains else 0.0
-        ends.append((None, None) if gains else (0, 0))
-        found = linprog(goal, table, right, equal, np.ones(n), ends, method="highs")
-        return (float(found.x[t]), found.x[: n * m].reshape(n, m)) if found.status == 0 else None
+    ``kept`` are the outputs that may occur.
+    """
+    told = [one for one in asked if math.inf not in one.levels or one.name == "ALIP"]
+    sizes = [[abs(v) for v in (*terms.values(), low, high) if v] for terms, low, high in limits]
+    sizes.append([p for p in masses if p])
+    levels = [level for one in told for level in one.levels if level < math.inf]
+    if any(level > LARGEST_TOLD for level in levels) or any(
+        some and max(some) > FAR * min(some) for some in sizes
+    ):
+        raise UndecidedError  # floats hold no such ratio
+    K = cp.Variable((len(masses), m), nonneg=True)
+    constraints = constraints_on(K, masses, told, [PlainRow(*limit) for limit in limits])
+    if kept is not None:
+        constraints.append(K[:, [y for y in range(m) if y not in kept]] == 0)
+    values = [cp.sum(cp.multiply(np.array(table), K)) for table in gains] or [0 * K[0, 0]]
+    return largest(cp.minimum(*values) if len(values) > 1 else values[0], constraints)
 
 
 # Estimates
@@ -1159,28 +1073,28 @@ def _best_value(
     functions, m = _functions(utility, symbols, len(outs)), len(outs)
     if len(named) < len(wishes):
         return None  # what is not known here may ask anything
+    if any(wish["name"] == "Apart" for wish in named):
+        return None
     limits = [limit for wish in named for limit in space.limits(wish)]
-    program = Program(asked, limits, symbols.masses, m)
     # In units of the gains above the least, so that they are near one.
     tables = [[[s * u for u in row] for s, row in zip(scales, gains, strict=True)]
               for scales, gains, _ in functions]  # fmt: skip
     bases = [sum(min(row) for row in table) for table in tables]
     unit = max(max(max(row) - min(row) for row in table) for table in tables) or ONE
-    rows = [[[float((v - min(row)) / unit) for v in row] for row in table] for table in tables]
+    rows = [[[(v - min(row)) / unit for v in row] for row in table] for table in tables]
     base = min(bases)
-    offsets = [float((b - base) / unit) for b in bases]
     for (_, _, goal), table, low in zip(functions, rows, bases, strict=True):
         if goal is not None:
-            flat = {i: -v for i, v in enumerate(np.ravel(table)) if v}
-            program.rows.append((flat, -float((goal - low) / unit)))
-    shifted = [(np.array(t) + o / symbols.n).tolist() for t, o in zip(rows, offsets, strict=True)]
-    apart = [w for w in named if w["name"] == "Apart"]
+            terms = {(x, y): v for x, row in enumerate(table) for y, v in enumerate(row) if v}
+            limits.append((terms, (goal - low) / unit, None))
+    shifted = [
+        np.array(t, float) + float((b - base) / unit) / symbols.n
+        for t, b in zip(rows, bases, strict=True)
+    ]
     few = [w["parameters"]["most"] for w in named if w["name"] == "FewOutputs"]
-    if apart:
-        return None
     choices = [None] if not few or min(few) >= m else list(combinations(range(m), min(few)))
-    found = [program.best(shifted, kept) for kept in choices]
-    most = max((one[0] for one in found if one), default=None)
+    found = [best_of(asked, limits, symbols.masses, m, shifted, kept) for kept in choices]
+    most = max((one for one in found if one is not None), default=None)
     return None if most is None else base + Fraction(most) * unit
 
 
@@ -1236,7 +1150,7 @@ def _has_none(notions: Any, wishes: Any, prior: Any, outputs: Any) -> bool | Non
     if not {wish["name"] for wish in wishes} <= set(REQUIRED_KEYS):
         return None
     limits = [limit for wish in wishes for limit in space.limits(wish)]
-    found = Program(asked, limits, symbols.masses, len(outputs)).best([])
+    found = best_of(asked, limits, symbols.masses, len(outputs), [])
     return None if found is None else False
 
 

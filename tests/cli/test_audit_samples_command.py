@@ -64,17 +64,6 @@ def test_the_code_is_0_only_where_everything_is_consistent(table, capsys):
     assert "LDP(0.5): violated" in capsys.readouterr().out
 
 
-def test_a_parquet_file_is_read_too(table, tmp_path, capsys):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    _, inputs, reports = table
-    path = tmp_path / "reports.parquet"
-    parquet.write_table(pa.table({"x": inputs.tolist(), "y": reports.tolist()}), path)
-    assert main(asked(str(path), "-p", "ldp:1.6", "--outputs", "a,b")) == 0
-    assert "consistent" in capsys.readouterr().out
-
-
 def test_a_mechanism_is_called(module, capsys):
     more = ["--inputs", "no,yes", "-p", "ldp:0.5", "--calls", "8000"]
     assert main(["audit", "--mechanism", f"{module}:answer", *more]) == 1
@@ -125,15 +114,3 @@ def test_what_cannot_be_used_gets_one_line(arguments, message, table, module, ca
     assert said.err.count("\n") == 1
     assert "12345" not in said.err + said.out
     assert "Traceback" not in said.err
-
-
-def test_notions_are_needed(table, capsys):
-    assert main(asked(table[0])) == 2
-    assert "at least one notion" in capsys.readouterr().err
-
-
-def test_cells_that_are_missing_are_refused(tmp_path, capsys):
-    path = tmp_path / "reports.csv"
-    path.write_text("x,y\na,u\nb,\na,NA\n")
-    assert main(asked(str(path), "-p", "ldp:1")) == 2
-    assert "2 of 3 rows with none" in capsys.readouterr().err

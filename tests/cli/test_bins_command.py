@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 import mechdesign as md
-from mechdesign.bin_arguments import read_bins, read_ends
 from mechdesign.cli import main
-from mechdesign.errors import DataError, InputError
+from mechdesign.errors import InputError
 
 
 @pytest.fixture
@@ -126,22 +125,6 @@ def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
     assert "weekday, which comes again" in err
 
 
-def test_a_hint_at_bins_comes_before_what_takes_long(place, capsys, monkeypatch):
-    pd.DataFrame({"on": pd.date_range("2020-01-01", periods=60).repeat(3)}).to_csv("t.csv")
-
-    def stop(*_, **__):
-        raise InputError("design", expected="a hint", got="none", remedy="give it first")
-
-    monkeypatch.setattr("mechdesign.solve._design.design", stop)
-    for path, column, told in (
-        ("t.csv", "on", "60 different dates, each a symbol of its own, which may take long"),
-        ("people.csv", "age", "100 different numbers"),
-    ):
-        code, _, err = run(capsys, "design", path, "--column", column, "-p", "ldp:1")
-        assert code == 2
-        assert told in err.splitlines()[0]
-
-
 @pytest.mark.slow
 def test_the_default_utility_of_bins_is_a_distance(place, capsys):
     for more, expected in ([[], "hamming"], [["--bins", "0,50,100"], "Distance(absolute)"]):
@@ -164,17 +147,6 @@ def test_edges_are_chosen_from_others_or_with_a_warning(place, capsys):
     assert "no notion covers" not in err
     origins = [md.load(f"{name}.json").prior.schema.bins_of("pay").origin for name in "ab"]
     assert origins == ["the secrets", "a separate sample"]
-
-
-def test_bins_of_one_of_two_columns(place, capsys):
-    code, _, err = run(
-        capsys, "design", "people.csv", "--column", "sex", "--column", "age", "--bins",
-        "age=0,50,100", "-p", "ldp:2", "-o", "m.json",
-    )  # fmt: skip
-    assert code == 0, err
-    found = md.load("m.json").prior
-    assert found.labels[0] == ("f", "0 to 49")
-    assert found.schema.bins[0] is None
 
 
 @pytest.mark.parametrize(
@@ -243,21 +215,6 @@ def test_answers_that_cannot_be_given_are_refused(place, capsys, more):
     assert len(err.strip().splitlines()) == 1 or "warning" in err
 
 
-def test_texts_of_bins():
-    numbers = [1.0, 2.5, 30.0]
-    assert read_bins("0,10,right,30", numbers).labels == ("[0, 10]", "(10, 30]")
-    assert read_bins("-inf,1/3,inf", numbers).edges[1] * 3 == 1
-    assert read_bins("0,10,30,whole", numbers).labels == ("0 to 9", "10 to 30")
-    assert read_bins("0,10,30,fractions", [1, 2]).labels == ("[0, 10)", "[10, 30]")
-    assert read_bins("k:2,0..40", numbers, numbers).labels == ("[0, 20)", "[20, 40]")
-    assert read_ends("0..1e2") == (0, 100)
-    assert read_ends("-1..-0.5") == (-1, -0.5)
-    assert read_ends("1.2.2020..2020-02-03")[1].day == 3
-    for wrong in ("0", "", "..", "a..b", "1..x"):
-        with pytest.raises(InputError, match="--ends"):
-            read_ends(wrong)
-
-
 def test_bins_have_an_ordered_utility_by_default_everywhere(place, capsys):
     ages = ["people.csv", "--column", "age", "--bins", "0,30,60,100"]
     code, out, err = run(capsys, "compare", *ages, "--levels", "1", "--notion", "ldp", "--json")
@@ -295,31 +252,6 @@ def test_bins_have_an_ordered_utility_by_default_everywhere(place, capsys):
 
 
 CHOSEN = ("--column", "pay", "--bins", "quantiles:4")
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("-p", "ldp:0", "-u", "estimation"),
-        ("-p", "ldp:1", "--require", "zero:x,y"),
-        ("-p", "ldp:1", "-u", "no-such-utility"),
-        ("-p", "ldp:1", "-o", "missing/m.json"),
-    ],
-)
-def test_where_nothing_is_designed_no_warning_precedes_the_error(place, capsys, more):
-    code, out, err = run(capsys, "design", "people.csv", *CHOSEN, *more)
-    assert code != 0
-    assert not out
-    (line,) = err.splitlines()
-    assert line.startswith("error: ")
-
-
-def test_plans_of_no_level_warn_of_no_edges(place, capsys):
-    asked = ["--column", "sex", *CHOSEN[:3], "pay=quantiles:4", "--total", "ldp:0"]
-    code, _, err = run(capsys, "design", "people.csv", *asked)
-    (line,) = err.splitlines()
-    assert code == 2
-    assert line.startswith("error: total level LDP(0)")
 
 
 def test_edges_chosen_by_the_secrets_are_warned_of_once_designed(place, capsys):
@@ -367,28 +299,3 @@ def test_many_different_numbers_are_a_hint_at_bins(crowd, capsys, column, option
     told = capsys.readouterr().err
     assert ("hint: column 'age' has 22 different numbers" in told) is hints
     assert ("--bins 0,18,65,120" in told) is hints
-
-
-@pytest.mark.slow
-def test_a_plan_hints_at_the_bins_of_its_column(crowd, capsys):
-    asked = ["design", "t.csv", "--column", "sex", "--column", "age", "--total", "ldp:1"]
-    assert main([*asked, "--no-joint", "--time-limit", "2"]) == 0
-    assert "--bins age=0,18,65,120" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("column", ["identity", "number"])
-def test_an_identity_of_rows_is_called_that(crowd, capsys, column):
-    said = "it looks like an identity of rows, which is no secret with finitely many values"
-    assert main(["design", "t.csv", "--column", column, "-p", "ldp:1"]) == 2
-    assert said in capsys.readouterr().err
-    asked = ["design", "t.csv", "--column", "sex", "--column", column, "--total", "ldp:1"]
-    assert main(asked) == 2
-    assert said in capsys.readouterr().err
-    table = pd.read_csv("t.csv")
-    with pytest.raises(DataError, match=said):
-        md.Prior.from_data(table[column])
-    # A measured number is no identity, and neither are towns of which some have two people.
-    with pytest.raises(DataError, match="a measured number or an identifier"):
-        md.Prior.from_data(table["number"] / 7)
-    with pytest.raises(DataError, match="a measured number or an identifier"):
-        md.Prior.from_data([*table["identity"], "p0000"])

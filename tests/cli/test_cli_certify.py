@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,18 +37,9 @@ def test_a_certified_kernel_is_saved_shown_and_audited(run):
     loaded = md.load("m.json")
     assert loaded.method == "given"
     assert loaded.value == pytest.approx(math.e / (math.e + 2))
-    assert run("check", "m.json")[1].startswith(out)
+    assert {*out.splitlines()} <= {*run("check", "m.json")[1].splitlines()}
     assert run("audit", "m.json")[0] == 0
     assert run("audit", "k.csv", *PRIOR, "-p", "ldp:1")[0] == 1  # a control
-
-
-def test_json_is_what_is_saved(run):
-    code, out, _ = run("certify", "k.csv", *PRIOR, "-p", "pml:0.5", "--json", "-o", "m.json")
-    assert code == 0
-    printed = json.loads(out)
-    assert printed["method"] == "given"
-    assert printed["audit"]["pml"] <= 0.5
-    assert printed["certificate"] == json.loads(Path("m.json").read_text())["certificate"]
 
 
 def test_a_saved_design_brings_what_it_was_made_for(run):
@@ -79,25 +69,6 @@ def test_requirements_of_a_saved_design_are_kept(run):
     others = run("certify", "inv.json", "--require", "at-most:a,a,0.6", "--json")[1]
     (asked,) = json.loads(others)["requirements"]
     assert (asked["name"], asked["parameters"]["high"]) == ("Entry", 0.6)
-
-
-def test_a_kernel_of_others_is_certified_under_requirements(run):
-    asked = (
-        "certify",
-        "k.csv",
-        *PRIOR,
-        "-p",
-        "pml:1",
-        "--require",
-        "zero:a,z",
-        "--outputs",
-        "a,b,z",
-    )
-    code, out, _ = run(*asked, "--json")
-    assert code == 0
-    made = json.loads(out)["mechanism"]
-    assert int(made["weights"][0][made["outputs"].index("z")]) == 0
-    assert run("certify", "k.csv", *PRIOR, "-p", "ldp:1", "--require", "diagonal:0.9")[0] == 4
 
 
 @pytest.mark.parametrize("utility", ["mutual-information", "gains.csv"])
@@ -133,20 +104,6 @@ def test_what_cannot_be_certified_is_one_line(run, arguments, code, fragment, tm
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1
     assert fragment in err, err
-
-
-def test_rounded_numbers_need_a_word(run, tmp_path):
-    (tmp_path / "rounded.csv").write_text("input,a,b\na,0.66,0.33\nb,0.33,0.66\n")
-    asked = ("certify", "rounded.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
-    assert run(*asked)[0] == 2
-    assert run(*asked, "--normalise")[0] == 0
-
-
-def test_a_constant_kernel_is_said_to_be_uninformative(run, tmp_path):
-    (tmp_path / "flat.csv").write_text("input,a,b\na,0.5,0.5\nb,0.5,0.5\n")
-    code, _, err = run("certify", "flat.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
-    assert code == 0
-    assert err.startswith("warning: ")
 
 
 def test_outputs_that_are_no_symbols_ask_for_a_utility(run, tmp_path):

@@ -79,13 +79,6 @@ def test_what_cannot_be_asked_is_refused(options, capsys):
     assert "expected" in capsys.readouterr().err
 
 
-def test_the_risk_is_shown(capsys):
-    assert main([*ASKED, "-u", "estimation"]) == 0
-    assert "Estimation()" in capsys.readouterr().out
-    assert main([*ASKED, "-u", "estimation", "--explain"]) == 0
-    assert "optimal-experiment" in capsys.readouterr().out
-
-
 def test_what_every_output_must_satisfy_is_asked(capsys):
     asked = [*ASKED, "-u", "estimation", "--require"]
     for text in ("ratio:a,b,1.5", "posterior:b+c,*,0.6", "lift:a,0.9,*"):
@@ -98,15 +91,6 @@ def test_what_every_output_must_satisfy_is_asked(capsys):
     assert "no output is reported for two of 'a', 'b'" in capsys.readouterr().out
     assert main([*told, "-p", "pml:0.1"]) == 2
     assert "raise the level" in capsys.readouterr().err
-
-
-def test_comparisons_take_what_is_asked(capsys):
-    asked = ["compare", "--prior", "a=0.5,b=0.3,c=0.2", "-n", "ldp", "--levels", "1", "--json"]
-    assert main([*asked, "-u", "estimation", "--of", "a=1,b=0,c=2", "--truth", "any"]) == 0
-    risk = md.design(ABC, Estimation([[1, 0, 2]], truth="any"), md.LDP(1)).risk
-    assert f"{risk:.6g}"[:6] in capsys.readouterr().out
-    assert main([*asked, "-u", "hamming", "--truth", "any"]) == 2
-    assert "add -u estimation" in capsys.readouterr().err
 
 
 def test_messages_name_the_option_that_is_meant(capsys, tmp_path):
@@ -130,66 +114,6 @@ def test_a_number_of_outputs_is_a_limit(tmp_path):
     kept = tmp_path / "design.json"
     assert main([*ASKED, "-u", "estimation", "--outputs", "3", "-o", str(kept)]) == 0
     assert md.load(kept).mechanism.shape[1] == 3
-
-
-def test_a_truth_without_mass_is_not_called_a_prior(capsys):
-    assert main([*ASKED, "-u", "estimation", "--truth", "0.2,0.8,0"]) == 2
-    said = capsys.readouterr().err
-    assert "truth of an estimation" in said
-    assert "a design is made on the others" not in said
-
-
-def test_masses_below_zero_are_those_of_a_truth(capsys):
-    asked = ["design", "--prior", "a=.4,b=.6", "-p", "pml:1", "-u", "estimation"]
-    assert main([*asked, "--truth", "a=1,b=-1"]) != 0
-    told = capsys.readouterr().err
-    assert "--truth: expected finite non-negative numbers" in told
-    assert "prior:" not in told
-
-
-def test_what_is_known_before_is_not_dearer_with_privacy():
-    alone = md.Prior.from_counts({"a": 1})
-    found = md.plan(md.design(alone, Estimation(), md.PML(1)), reports=100)
-    assert found.cost == 1
-    assert "privacy costs 1 times" in repr(found)
-
-
-def test_reports_of_a_form_without_a_prior_are_shown_by_a_plan(tmp_path, capsys):
-    form = tmp_path / "form of a design.json"
-    md.save(md.design(md.Prior.uniform(3), Estimation(), md.LDP(1)), form, public=True)
-    assert main(["check", str(form)]) == 0
-    assert "mechdesign plan" not in capsys.readouterr().err
-    assert main(["check", str(form), "--reports", "600"]) == 0
-    assert f"mechdesign plan '{form}' --reports 600" in capsys.readouterr().err
-
-
-def test_nothing_that_tells_symbols_apart_is_no_failure_of_a_solver(capsys):
-    asked = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-u", "estimation"]
-    assert main([*asked, "-p", "ldp:0"]) == 4
-    assert "expected" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "text", ["[[1, 0, 0], [0, 1, -1]]", '[{"a": 1, "b": 0, "c": 0}]', "a=1,b=0,c=0"]
-)
-def test_questions_of_a_design_are_asked_of_its_reports(tmp_path, capsys, text):
-    question, kept, reports = (tmp_path / name for name in ("q.json", "design.json", "r.csv"))
-    asked = text
-    if text[0] in "[{":
-        question.write_text(text)
-        asked = str(question)
-    options = ["-u", "estimation", "--of", asked, "-o", str(kept)]
-    assert main(["design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "ldp:1", *options]) == 0
-    said = "Reports answer what the design asks" in capsys.readouterr().out
-    assert said is not text.startswith("[[")  # these tell every share
-    outputs = md.load(kept).mechanism.outputs
-    reports.write_text("\n".join(["report"] + [f'"{output}"' for output in outputs] * 20))
-    for command in (["estimate", str(kept), str(reports)], ["plan", str(kept), "--error", "0.05"]):
-        assert main([*command, "--feature", asked, "--json"]) == 0
-        named = json.loads(capsys.readouterr().out)
-        assert main([*command, "--json"]) == 0
-        plain = json.loads(capsys.readouterr().out)
-        assert plain == named
 
 
 def test_symbols_of_a_joint_table_are_named_as_they_are_shown(tmp_path):

@@ -18,7 +18,7 @@ from checks import for_each, slow_but
 import mechdesign as md
 from mechdesign import errors
 from mechdesign.cli import application, doctor, greeting, main
-from mechdesign.errors import KINDS, MechdesignError, MechdesignWarning, UnknownNameError, kind_of
+from mechdesign.errors import KINDS, MechdesignError, MechdesignWarning, UnknownNameError
 from mechdesign.extras import EXTRAS
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "error_codes.json"
@@ -147,7 +147,7 @@ def test_codes_are_unique_and_complete():
     assert len({kind.name for kind in KINDS}) == len(KINDS)
     assert {cls.__name__ for cls in _classes()} <= {kind.name for kind in KINDS}
     for cls in _classes():
-        assert kind_of(cls).name == cls.__name__
+        assert errors.explained(cls.code).name == cls.__name__
     for kind in KINDS:
         assert all(text.endswith(".") for text in (kind.meaning, kind.remedy)), kind
         warns = kind.name.endswith("Warning")

@@ -94,66 +94,6 @@ def test_from_a_file_to_estimates(place, capsys, kind):
     assert len(json.loads(out)["rows"]) == 300
 
 
-def test_files_have_the_reports_of_data_frames(place, capsys):
-    made(capsys)
-    arguments = ["apply", "s.json", "people.csv", "--column", "word", "-o", "reports.csv"]
-    assert run(capsys, *arguments, "--row", "id", "--key", "release.key")[0] == 0
-    table = pd.read_csv("people.csv", dtype=str)
-    key = md.release_key("release.key")
-    again = md.privatize(table, "word", md.load("s.json"), row="id", key=key)
-    assert pd.read_csv("reports.csv")["word"].tolist() == again["word"].tolist()
-
-
-def test_a_second_release_says_what_both_add_up_to(place, capsys):
-    made(capsys)
-    arguments = ["apply", "s.json", "people.csv", "--column", "word", "--row", "id"]
-    assert run(capsys, *arguments, "--key", "a.key", "-o", "one.csv")[0] == 0
-    _, _, err = run(capsys, *arguments, "--key", "a.key", "-o", "same.csv")
-    assert "released" not in err
-    _, _, err = run(capsys, *arguments, "--key", "b.key", "-o", "two.csv")
-    assert "LDP(6) at most" in err
-
-
-def test_plans(place, capsys):
-    made(capsys)
-    code, out, _ = run(capsys, "plan", "s.json", "--error", "0.01", "--json")
-    assert code == 0
-    assert json.loads(out)["reports"] == md.plan(md.load("s.json"), error=0.01).reports
-
-
-def test_audits(place, capsys):
-    made(capsys)
-    code, out, _ = run(capsys, "audit", "s.json", "--json")
-    assert code == 0
-    assert json.loads(out)["checks"][0]["verdict"] == "yes"
-    code, out, _ = run(capsys, "audit", "s.json", "-p", "ldp:2", "-p", "pmc:4")
-    assert code == 1
-    assert "no" in out
-    assert run(capsys, "audit", "s.json", "--prior", "0.5,0.5")[0] == 2
-
-
-@pytest.mark.slow
-def test_symbols_of_a_few_masses(place, capsys):
-    masses = {f"w{i}": (0.1 if i < 5 else 0.5 / 295) for i in range(300)}
-    (place / "masses.json").write_text(json.dumps(masses))
-    asked = [*DESIGN, "--prior", "masses.json", "-p", "pml:1", "-o", "g.json"]
-    code, out, _ = run(capsys, *asked)
-    assert code == 0
-    assert "300 symbols in 2 groups" in out
-    assert md.load("g.json").risk == md.subset_selection(md.Prior(masses), md.PML(1)).risk
-    code, out, _ = run(capsys, "audit", "g.json", "--json")
-    assert code == 0
-    assert json.loads(out)["checks"][0]["verdict"] == "yes"
-    asked = ["apply", "g.json", "people.csv", "--column", "word", "-o", "told.csv", "--seed", "1"]
-    assert run(capsys, *asked)[0] == 0
-    code, out, _ = run(capsys, "estimate", "g.json", "told.csv", "--column", "word", "--json")
-    assert code == 0
-    # The largest share, 1/H(300), is among those that stand out of the noise.
-    assert "w0" in out
-    code, out, _ = run(capsys, "plan", "g.json", "--error", "0.01", "--json")
-    assert json.loads(out)["reports"] == md.plan(md.load("g.json"), error=0.01).reports
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -258,14 +198,6 @@ def test_an_identity_is_refused_and_no_value_is_quoted(place, capsys):
             "no secret", ""
         )
         assert "column" in err
-
-
-def test_top_is_for_subset_selections(place, capsys):
-    md.save(md.Mechanism([[0.75, 0.25], [0.25, 0.75]]), "flip.json")
-    arguments = ["estimate", "flip.json", "people.csv", "--column", "id", "--top", "3"]
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
-    assert "--top" in err
 
 
 def test_others_get_its_groups_and_chances_without_the_counts(place, capsys):

@@ -191,15 +191,6 @@ def test_a_notion_in_every_command_that_takes_one(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ours", "grouped"])
-def test_an_instance_brings_its_own_levels(folder, name):
-    found = json.loads(done(folder, "design", *PRIOR, "-p", f"mine.notions:{name}", "--json"))
-    assert found["certificate"]["verdicts"] == ["yes"]
-    line = refused(folder, "design", *PRIOR, "-p", f"mine.notions:{name}:0.5")
-    assert "expected no levels, as it names an instance" in line
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(1, ["bars", "figure"]))
 def test_a_picture(folder, name):
     done(folder, "design", *PRIOR, "-p", "pml:.5", "-p", "ldp:2", "-o", "m.json")
@@ -248,12 +239,6 @@ def test_a_module_that_is_not_found_for_a_file(folder):
     assert "expected a module" in refused(folder, "--import", "../mine", "check", "m.json")
 
 
-def test_a_missing_function_is_named(folder):
-    (folder / "k.csv").write_text("input,a,b\na,.9,.1\nb,.2,.8\n")
-    arguments = ("report", "k.csv", "--prior", ".5,.5", "-o", "k.svg", "-k")
-    assert "did you mean 'bars'?" in refused(folder, *arguments, "mine.pictures:bar")
-
-
 # Nothing but the command line imports what a text names
 
 
@@ -277,15 +262,6 @@ def test_a_file_never_causes_an_import(folder):
     # A control: the command line does import it.
     refused(folder, "design", "--prior", ".5,.5", "-p", "ldp:1", "-u", "sly:Utility")
     assert (folder / "imported").exists()
-
-
-def test_installed_modules_come_before_files_of_the_folder(folder):
-    (folder / "numpy.py").write_text("raise SystemExit('not the library')\n")
-    (folder / "json.py").write_text("raise SystemExit('not the library')\n")
-    done(folder, "design", *PRIOR, "-p", "ldp:1", "-u", "mine.utilities:Nearest")
-    assert "got none" in refused(
-        folder, "design", *PRIOR, "-p", "ldp:1", "-u", "json.decoder:Nearest"
-    )
 
 
 @pytest.mark.slow

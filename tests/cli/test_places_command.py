@@ -64,13 +64,6 @@ def test_json_and_cells_and_a_floor_on_the_attack(visits, tmp_path, capsys):
     )
 
 
-def test_places_from_a_list(visits, tmp_path, capsys):
-    (tmp_path / "points.csv").write_text("lat,lon\n59.32,18.04\n59.335,18.06\n59.34,18.09\n")
-    asked = ["--level", "0.7", "--within", "800", "--points", str(tmp_path / "points.csv")]
-    assert main(["places", str(visits), *asked, "--reach", "9000", *NAMED]) == 0
-    assert "3 places" in capsys.readouterr().out
-
-
 def test_places_along_roads(visits, tmp_path, capsys):
     named = "name,latitude,longitude\na,59.32,18.04\nb,59.335,18.06\nc,59.34,18.09\n"
     (tmp_path / "points.csv").write_text(named)
@@ -83,27 +76,6 @@ def test_places_along_roads(visits, tmp_path, capsys):
     assert "3 places" in capsys.readouterr().out
     town = md.places.of(md.load(tmp_path / "roads.json"))
     np.testing.assert_allclose(town.distances[0], [0, 2500, 5500])
-
-
-def test_crossings_have_the_columns_that_visits_have(visits, tmp_path, capsys):
-    (tmp_path / "points.csv").write_text("name,lat,lon\na,59.32,18.04\nb,59.335,18.06\n")
-    (tmp_path / "roads.csv").write_text("from,to,metres\na,b,2500\n")
-    asked = ["--level", "0.7", "--within", "800", "--points", str(tmp_path / "points.csv")]
-    asked += ["--roads", str(tmp_path / "roads.csv"), "--reach", "9000", *NAMED]
-    assert main(["places", str(visits), *asked]) == 0
-    assert "2 places along roads" in capsys.readouterr().out
-
-
-def test_visits_without_coordinates_are_refused_or_left_out(visits, capsys):
-    whole = ["places", str(visits), *ASKED, *NAMED, "--json"]
-    assert main(whole) == 0
-    without = json.loads(capsys.readouterr().out)["expected_distance"]
-    with visits.open("a", encoding="utf-8") as file:
-        file.write("q,,18.06\nr,59.33,nan\n")
-    assert main(whole) == 2
-    assert "--missing drop" in capsys.readouterr().err
-    assert main([*whole, "--missing", "drop"]) == 0
-    assert json.loads(capsys.readouterr().out)["expected_distance"] == without
 
 
 WRONG = {

@@ -71,17 +71,6 @@ def test_a_matrix_is_found_shown_and_saved(run):
     assert run(*again)[0] == 0
 
 
-def test_the_saved_matrix_serves_as_a_pattern_and_as_a_kernel_of_other_commands(run, capsys):
-    base = ("people.csv", "--column", "x", "-p", "pml:0.8")
-    assert run(*base, "--zero", "b,a", "--zero", "a,b", "--matrix", "m.csv")[0] == 0
-    first = read_matrix("m.csv")[0]
-    assert run(*base, "--pattern", "m.csv", "--matrix", "again.csv")[0] == 0
-    again = read_matrix("again.csv")[0]
-    assert not again[first == 0].any()
-    capsys.readouterr()
-    assert main(["audit", "m.csv", "--data", "people.csv", "--column", "x", "-p", "pml:0.8"]) == 0
-
-
 def test_a_table_is_published_by_stratum_with_a_key(run, people, tmp_path):
     asked = (
         *("people.csv", "--column", "x", "-p", "pml:0.8", "--strata", "sex", "--zero", "b,a"),
@@ -115,30 +104,6 @@ def test_a_table_is_published_by_stratum_with_a_key(run, people, tmp_path):
     code, _, err = run("out.csv", "--column", "x", "-p", "pml:0.8", "-o", "twice.csv")
     assert (code, os.path.exists("twice.csv")) == (2, False)
     assert "the secret itself" in err
-
-
-def test_missing_values_stay_missing_where_that_is_asked(run, people):
-    people.loc[:4, "x"] = None
-    people.to_csv("holes.csv", index=False)
-    base = ("holes.csv", "--column", "x", "-p", "ldp:1", "--seed", "1", "-o", "out.csv")
-    assert run(*base)[0] == 2
-    assert run(*base, "--missing", "keep")[0] == 0
-    made = pd.read_csv("out.csv")
-    assert made["x"].isna().tolist() == people["x"].isna().tolist()
-
-
-def test_a_pooled_matrix_and_a_given_prior(run):
-    prior = "a=0.5,b=0.3,c=0.2"
-    code, out, _ = run("titanic", "--column", "class", "-p", "pml:1", "--strata", "sex", "--pooled")
-    assert code == 0
-    assert "does NOT hold in this stratum" in out
-    code, _, err = run("people.csv", "--column", "x", "-p", "pml:1", "--prior", prior)
-    assert code == 2
-    assert "the categories" in err
-    with open("prior.json", "w") as file:
-        json.dump({"a": 0.5, "b": 0.3, "c, d": 0.2}, file)
-    code, _, err = run("people.csv", "--column", "x", "-p", "pml:1", "--prior", "prior.json")
-    assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -194,20 +159,6 @@ def test_no_file_takes_the_place_of_another(run, people, arguments, message):
     assert pd.read_csv("people.csv").equals(people)
     assert Path("p.csv").read_text() == pattern
     assert not os.path.exists("o.csv")
-
-
-def test_what_cannot_hold_together_is_said_with_the_stratum(run):
-    code, out, err = run(
-        *("people.csv", "--column", "x", "-p", "pml:0.1", "--diagonal", "0.9", "--strata", "sex"),
-    )
-    assert (code, out) == (4, "")
-    assert "stratum 'f': no kernel satisfies PML(0.1)" in err
-
-
-def test_lines_that_stand_for_groups_are_not_published(run):
-    code, _, err = run("titanic", "--column", "class", "-p", "pml:1", "-o", "out.csv")
-    assert code == 2
-    assert "one row per record" in err
 
 
 def test_a_saved_kernel_of_strata_is_applied_with_their_column(run, capsys, people):

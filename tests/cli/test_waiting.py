@@ -79,13 +79,6 @@ def test_the_line_goes_when_work_fails(screen, shown_to_a_person):
     assert not [t for t in threading.enumerate() if "speak" in t.name]
 
 
-def test_nothing_is_told_to_files(screen, shown_to_a_person):
-    shown_to_a_person()
-    with progress.waiting("designing", show=False):
-        pass
-    assert screen.getvalue() == ""
-
-
 def test_short_work_says_nothing(screen, shown_to_a_person, monkeypatch):
     shown_to_a_person()
     monkeypatch.setattr(progress, "PATIENCE", 1e6)
@@ -148,11 +141,6 @@ def test_a_gap_that_does_not_fall_foretells_no_time(gaps, monkeypatch):
     assert "about" not in wait.text(now, 79)
 
 
-def test_no_estimate_goes_beyond_the_limit(monkeypatch):
-    wait, now = waited([1e-1, 0.99e-1, 0.98e-1], limit=60, monkeypatch=monkeypatch)
-    assert wait.text(now, 79) == "designing, 3 s, the search ends after 60 s (Ctrl-C stops)"
-
-
 def test_the_line_fits_a_narrow_terminal(monkeypatch):
     wait, now = waited([1e-1, 1e-2, 1e-3], monkeypatch=monkeypatch)
     assert wait.text(now, 39) == "designing, 3 s, about 3 s more"
@@ -191,20 +179,6 @@ def test_searches_tell_how_far_they_are(
         md.design(prior, goal, notion, solver=solver)
     assert heard
     assert all(wanted > 0 for _, wanted in heard)
-
-
-def test_nobody_hears_where_nobody_waits(monkeypatch):
-    monkeypatch.setattr(progress._Wait, "hear", lambda *_: pytest.fail("heard"))
-    progress.approaching(1e-2, 1e-6)
-
-
-def test_a_bar_has_the_line_for_itself(screen, shown_to_a_person):
-    pytest.importorskip("rich")
-    shown_to_a_person()
-    with progress.counter(3, "counting", show=True) as advance:
-        assert progress._bars == 1
-        advance(3)
-    assert progress._bars == 0
 
 
 def at(clock, monkeypatch):
@@ -263,36 +237,6 @@ def stages(monkeypatch):
     monkeypatch.setattr(progress, "_Stage", Told)
     monkeypatch.setattr(progress, "_waits", [progress._Wait("working", None)])
     return told
-
-
-@pytest.mark.parametrize(("asked", "limit"), [(7.0, 7.0), (None, 60.0)])
-def test_plans_tell_the_limit_of_each_design(stages, asked, limit):
-    priors = {name: md.Prior([0.5, 0.3, 0.2]) for name in ("a", "b")}
-    md.plan_columns(priors, total=md.LDP(2), time_limit=asked)
-    made = [part for part in stages if part.label.startswith("design ")]
-    assert [part.label.split(",")[0] for part in made] == [
-        f"design {k + 1}" for k in range(len(made))
-    ]
-    assert {part.limit for part in made} == {limit}
-    assert {part.label.split(" of ")[1] for part in made} == {"'a'", "'b'"}
-
-
-@pytest.mark.parametrize("solver", ["highs-simplex", "clarabel"])
-def test_solvers_are_named_while_they_run(stages, solver):
-    md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.PML(0.5), solver=solver)
-    assert solver.partition("-")[0] in {part.label.partition(",")[0].lower() for part in stages}
-
-
-def test_audits_by_samples_tell_how_far_they_are(stages):
-    rng = np.random.default_rng(0)
-
-    def flip(x):
-        return int(x if rng.random() < 0.75 else 1 - x)
-
-    md.audit_samples([0, 1], flip, [md.LDP(1.5), md.LDP(1.0)], outputs=[0, 1], calls=3000)
-    calls, values = (next(p for p in stages if p.label == name) for name in ("calls", "p-values"))
-    assert 0 < calls.done <= calls.total == 3000
-    assert values.done == values.total
 
 
 def test_the_checker_tells_how_far_it_is(stages, tmp_path, monkeypatch):

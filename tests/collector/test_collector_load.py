@@ -138,8 +138,6 @@ def test_slow_clients_keep_nobody_from_reporting_and_are_sent_away(place):
         assert collected(server.url) == expected(drawn)
 
 
-
-
 def test_the_command_says_what_is_wrong_before_it_serves(place, capsys):
     from mechdesign.cli import main
 

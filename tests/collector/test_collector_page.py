@@ -128,5 +128,3 @@ def test_a_browser_asks_for_the_token_of_readers(browser, tmp_path):
             page = context.new_page()
             assert page.goto(server.url, timeout=FOREVER).status == status
             context.close()
-
-

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import html
 import json
-import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import storage
-from mechdesign._compare.path import bracket_root
 from mechdesign.cli import main
 from mechdesign.errors import InputError, LevelError
 from mechdesign.privacy.free_level import as_families
@@ -204,18 +201,6 @@ def test_targets_that_nothing_meets_are_said():
     assert found.pivot()[1][0][2] is None
 
 
-def test_roots_of_functions_with_jumps():
-    def steps(level):
-        return (-2.0 if level < 1 else -1.0 if level < 2.5 else 3.0) if level < 9 else math.inf
-
-    found = bracket_root(steps, 0.3, 1e-9, 1e-9, above=False)
-    assert found.below == pytest.approx(2.5, rel=1e-8)
-    assert found.above == pytest.approx(2.5, rel=1e-8)
-    assert steps(found.below) <= 0 < steps(found.above)
-    assert bracket_root(lambda level: 1.0, 1, 0, 0, above=False).below is None
-    assert bracket_root(lambda level: -1.0, 1, 0, 0, above=True).above is None
-
-
 # Several priors and utilities
 
 PRIORS = {"even": md.Prior([0.25] * 4), "skewed": PRIOR}
@@ -241,12 +226,6 @@ def test_several_priors_and_utilities():
         found.select("PMl")
     listed = md.compare([PRIOR, PRIORS["even"]], md.utility.Hamming(), md.PML, [0.5])
     assert tuple(listed.priors) == ("prior 1", "prior 2")
-
-
-def test_processes_find_the_same(found):
-    parallel = md.compare(PRIOR, md.utility.Hamming(), [md.PML, md.LIP, md.LDP], LEVELS, jobs=2)
-    assert [(p.notion, p.target) for p in parallel] == [(p.notion, p.target) for p in found]
-    assert [p.value for p in parallel] == pytest.approx([p.value for p in found], abs=1e-9)
 
 
 # The verdict
@@ -426,36 +405,6 @@ def test_command_line(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "epsilon" in printed
     assert "Verdict" in printed
-
-
-@pytest.mark.slow
-def test_command_line_writes_every_kind_of_file(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    arguments = [
-        *ASKED,
-        "-n",
-        "pml",
-        "-n",
-        "alip:2e,e",
-        "-u",
-        "hamming",
-        "-u",
-        "mutual-information",
-    ]
-    arguments += ["--levels", ".5,1", "--match", "ldp", "--resume", "kept"]
-    for ending in ("csv", "svg", "pdf", "html"):
-        arguments += ["-o", f"found.{ending}"]
-    assert main(arguments) == 0
-    assert main([*arguments, "--force"]) == 0
-    with open("found.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 8
-    assert {row["notion"] for row in rows} == {"PML", "ALIP(2ε, ε)"}
-    assert len(list(Path("kept").iterdir())) > 0
-    picture = Path("found.svg").read_bytes()
-    assert main([*arguments, "--force"]) == 0
-    assert Path("found.svg").read_bytes() == picture
-    assert "saved found.html" in capsys.readouterr().err
 
 
 @for_each(

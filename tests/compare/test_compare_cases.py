@@ -132,13 +132,6 @@ def test_functions_that_take_no_level(notion):
         md.compare(PRIOR, md.utility.Hamming(), notion, [0.5])
 
 
-def test_messages_about_losses_speak_of_losses():
-    with pytest.raises(LevelError, match="loss of a comparison: expected a non-negative number in"):
-        md.compare(PRIOR, md.utility.Hamming(), md.PML, [-1], match="loss")
-    with pytest.raises(LevelError, match="one of epsilon"):
-        md.compare(PRIOR, md.utility.Hamming(), md.PML, [1], match=["pml"])
-
-
 def test_an_interrupted_command_says_where_it_goes_on(tmp_path, monkeypatch, capsys):
     from mechdesign.cli import main
 

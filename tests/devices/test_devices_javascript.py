@@ -17,7 +17,6 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import (
     CountsWarning,
-    InputError,
     KernelError,
     StorageError,
     UnknownNameError,
@@ -150,13 +149,19 @@ WIRE = """
 const client = new Client({ storage: memory() });
 const found = [];
 for (const label of kernel.inputs) found.push(await client.report(label));
-tell({ outputs: found.map((one) => 0), text: toJSON(found) });
+tell({ column: client.receipt.column, text: toJSON(found) });
 """
 
 
 def test_every_label_is_found_and_told_as_it_is(tmp_path):
     identity = md.Mechanism(np.eye(len(HOSTILE)), HOSTILE, HOSTILE)
-    told = json.loads(run_node(tmp_path, identity, WIRE)["text"])
+    column = "*/ </script>\n`${x}`"
+    told = run_node(tmp_path, identity, WIRE, column=column)
+    assert told["column"] == column
+    text = (tmp_path / "client.mjs").read_text(encoding="utf-8")
+    assert "</script" not in text
+    assert "<!--" not in text
+    told = json.loads(told["text"])
 
     def label(part):
         if isinstance(part, dict):
@@ -174,9 +179,20 @@ def test_every_label_is_found_and_told_as_it_is(tmp_path):
 
 #: Values of JavaScript, and the labels that they are; ``Ellipsis`` for none.
 VALUES = {
-    "2": 2, "2n": 2, "'2'": "2", "'true'": "true", "null": None, "['a', 1]": ("a", 1),
-    "['a', '1']": ("a", "1"), "1e300": 1e300, "BigInt(1e300)": 1e300, "''": "", "[]": (),
-    "9007199254740993n": 2**53 + 1, "9007199254740992n": 2**53, "'e\\u0301'": "e\u0301",
+    "2": 2,
+    "2n": 2,
+    "'2'": "2",
+    "'true'": "true",
+    "null": None,
+    "['a', 1]": ("a", 1),
+    "['a', '1']": ("a", "1"),
+    "1e300": 1e300,
+    "BigInt(1e300)": 1e300,
+    "''": "",
+    "[]": (),
+    "9007199254740993n": 2**53 + 1,
+    "9007199254740992n": 2**53,
+    "'e\\u0301'": "e\u0301",
     **dict.fromkeys(("1", "undefined", "NaN", "[,]", "{ a: 1 }", "'secret-value'", "-0"), ...),
     **dict.fromkeys(("9007199254740992", "[2 ** 60, 0.5]"), ...),
 }
@@ -436,28 +452,19 @@ const odd = {
 const key = new Uint8Array(32);
 const client = new Client({ storage: memory() });
 const report = await client.report(kernels[0].inputs[0]);
+const option = (name, more = { storage: memory() }) => (v) => new Client({ ...more, [name]: v });
+const keyed = { key, identity: 1 };
 // For each argument that is tried: what is right, so that only the others must be refused.
 const tried = {
   options: [(v) => new Client(v), "undefined", "bare"],
-  column: [
-    (v) => new Client({ storage: memory(), column: v }),
-    "undefined", "text", "nul",
-  ],
-  storage: [(v) => new Client({ storage: v }), "undefined", "text"],
-  person: [
-    (v) => new Client({ storage: memory(), person: v }),
-    "undefined", "number", "text", "nul", "BigInt", "bytes",
-  ],
-  random: [(v) => new Client({ storage: memory(), random: v }), "undefined", "function", "class"],
-  key: [(v) => new Client({ key: v, identity: 1 })],
-  identity: [(v) => new Client({ key, identity: v }), "number", "text", "nul", "BigInt", "bytes"],
-  identityColumn: [
-    (v) => new Client({ key, identity: 1, identityColumn: v }), "undefined", "text", "nul", "half",
-  ],
-  round: [
-    (v) => new Client({ key, identity: 1, round: v }),
-    "undefined", "number", "text", "nul", "BigInt",
-  ],
+  column: [option("column"), "undefined", "text", "nul"],
+  storage: [option("storage", {}), "undefined", "text"],
+  person: [option("person"), "undefined", "number", "text", "nul", "BigInt", "bytes"],
+  random: [option("random"), "undefined", "function", "class"],
+  key: [option("key", keyed)],
+  identity: [option("identity", keyed), "number", "text", "nul", "BigInt", "bytes"],
+  identityColumn: [option("identityColumn", keyed), "undefined", "text", "nul", "half"],
+  round: [option("round", keyed), "undefined", "number", "text", "nul", "BigInt"],
   output: [(v) => client.output(v)],
   report: [(v) => client.report(v)],
   keyFromText: [(v) => keyFromText(v)],
@@ -530,29 +537,6 @@ def test_what_all_objects_of_a_page_were_given_is_no_option(tmp_path):
 # Receipts
 
 
-def test_estimates_take_the_receipt_of_a_device(tmp_path):
-    body = """
-    const client = new Client({ storage: memory(), column: given });
-    const test = new Client({ storage: memory(), random: (part) => part.fill(1) });
-    tell({ file: client.receiptFile, test: test.receipt });
-    """
-    column = "__proto__"
-    told = run_node(tmp_path, TELLING, body, column)
-    (tmp_path / "receipt.json").write_text(told["file"], encoding="utf-8")
-    counts = dict(zip(TELLING.outputs, (500, 300, 200), strict=True))
-    made = md.estimate(counts, TELLING, receipt=tmp_path / "receipt.json")
-    assert made.receipt.column == column
-    assert made.receipt.for_production
-    assert made.receipt.kernel == kernel_fingerprint(TELLING)
-    assert not told["test"]["for_production"]
-    with pytest.raises(InputError, match="reports of another"):
-        md.estimate(
-            counts,
-            md.randomised_response(md.Prior.uniform(LABELS), 2),
-            receipt=tmp_path / "receipt.json",
-        )
-
-
 # The file
 
 
@@ -567,18 +551,6 @@ def test_the_module_holds_no_prior(tmp_path):
     for secret in secrets:
         assert f'"{secret}"' not in data
         assert f" {secret}," not in data
-
-
-def test_hostile_names_do_not_leave_their_strings(tmp_path):
-    identity = md.Mechanism(np.eye(len(HOSTILE)), HOSTILE, HOSTILE)
-    column = "*/ </script>\n`${x}`"
-    told = run_node(
-        tmp_path, identity, "tell(new Client({storage: memory()}).receipt)", None, column=column
-    )
-    assert told["column"] == column
-    text = (tmp_path / "client.mjs").read_text(encoding="utf-8")
-    assert "</script" not in text
-    assert "<!--" not in text
 
 
 def test_bad_input_is_refused_and_nothing_is_written(tmp_path):

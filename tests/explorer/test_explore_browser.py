@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from checks import for_each
+from guessing import ARGUMENTS
 
 import mechdesign as md
 from mechdesign.kernel_files import load_kernel
@@ -47,7 +48,7 @@ def browser():
 @pytest.fixture(scope="module")
 def url():
     """The page as it is without arguments."""
-    with Served() as address:
+    with Served(*ARGUMENTS) as address:
         yield address
 
 
@@ -209,7 +210,13 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
     assert (tmp_path / "page.png").stat().st_size > 50_000
 
 
-def test_places_of_a_map_are_designed_and_drawn(tab):
+def test_places_of_a_map_are_designed_and_drawn(tab, tmp_path):
+    assert not tab.page.get_by_role("heading", name="Places of a map").is_visible()
+    rows = [f"{59.30 + i / 40},{17.98 + 0.06 * j}" for i in range(3) for j in range(3)]
+    (tmp_path / "visits.csv").write_text("\n".join(["latitude,longitude", *rows]))
+    with tab.page.expect_file_chooser() as chosen:
+        tab.page.get_by_role("button", name="Load points of a map").click()
+    chosen.value.set_files(tmp_path / "visits.csv")
     tab.write("Cells, as rows x columns", "3x3")
     tab.write("within metres", "2000")
     tab.page.get_by_role("button", name="Design for these places").click()
@@ -332,7 +339,7 @@ def test_the_page_has_landmarks_headings_and_names(tab):
 def test_nothing_sticks_out_at_either_width(browser, width, size):
     long = "a rather long name of a symbol"
     text = prior(size).replace("0=", f"{long}=", 1)
-    with Served("--prior", text) as address:
+    with Served(*ARGUMENTS, "--prior", text) as address:
         opened = Tab(browser, address, width)
         wide = opened.page.evaluate("document.scrollingElement.scrollWidth")
         assert wide <= width
@@ -435,7 +442,7 @@ def test_a_visitor_asks_for_something_else_and_shares_the_address(tab, browser, 
 @pytest.mark.parametrize("width", [1280, 380])
 def test_questions_of_long_names_stick_out_nowhere(browser, width):
     long = "a rather long name of a symbol"
-    with Served("--prior", f"{long}=0.5,b=0.3,c=0.2") as address:
+    with Served(*ARGUMENTS, "--prior", f"{long}=0.5,b=0.3,c=0.2") as address:
         of = f"{long}=1,b=-2,c=5".replace(" ", "+").replace("=", "%3D")
         opened = Tab(browser, f"{address}?utility=estimation&of={of}", width)
         for kind in ("Another question", "Mean of numbers", "Share of one symbol"):
@@ -484,7 +491,7 @@ def test_tabs_share_nothing(browser, tab, url):
 
 def test_changes_are_shown_one_after_another(browser):
     """How fast is measured by ``python -m benchmarks.page time``, which can be given a limit."""
-    with Served("--prior", prior(20)) as address:
+    with Served(*ARGUMENTS, "--prior", prior(20)) as address:
         opened = Tab(browser, address)
         for selector, value in ((".bar input.share", "0.07"), (".level input", "-1.0")):
             assert opened.page.evaluate(TIMED, [selector, value, FOREVER]) is not None
@@ -528,7 +535,7 @@ COMPUTING = """() => document.querySelector("#frontier").closest("section").inne
 
 def test_an_interrupt_ends_it_cleanly_with_a_page_open(browser, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    served = Served("--prior", prior(20))
+    served = Served(*ARGUMENTS, "--prior", prior(20))
     with served as address:
         assert urlsplit(address).hostname == "127.0.0.1"
         opened = Tab(browser, address)
@@ -556,7 +563,7 @@ def test_a_server_that_is_told_to_end_leaves_no_files(tmp_path, monkeypatch):
 
 
 def test_what_is_printed_is_the_address_alone():
-    served = Served("--prior", "0.5,0.5")
+    served = Served(*ARGUMENTS, "--prior", "0.5,0.5")
     with served as address:
         pass
     assert address.startswith("http://127.0.0.1:")

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import for_each, refused
+from guessing import guessing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,16 +28,15 @@ from mechdesign.explorer.settings import (
     UTILITIES,
     Column,
     NotionSetting,
-    Settings,
     parse_number,
     python_lines,
     shell_lines,
 )
 from mechdesign.privacy.notion import NOTIONS
 
-ABC = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
-NUMBERS = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], [1, 2, 4]))
-TITANIC = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
+ABC = guessing(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
+NUMBERS = guessing(md.Prior([0.5, 0.3, 0.2], [1, 2, 4]))
+TITANIC = guessing(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
 
 shares = st.lists(st.integers(0, 1000), min_size=2, max_size=8).filter(any)
 
@@ -104,7 +104,7 @@ def test_symbols_come_and_go():
     assert weighted([1, 0, 0]).without_symbol(0).weights == (0.5, 0.5)
     one = ABC.without_symbol(0).without_symbol(0)
     refused(lambda: one.without_symbol(0), "at least one symbol", error=PriorError)
-    full = Settings.of_prior(md.Prior.uniform(50))
+    full = guessing(md.Prior.uniform(50))
     refused(full.with_new_symbol, "at most 50", error=PriorError)
     refused(lambda: ABC.with_prior(md.Prior.uniform(51)), "at most 50", error=PriorError)
 
@@ -202,7 +202,7 @@ def test_a_symbol_without_mass_is_pointed_out():
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
 def test_a_search_that_is_cut_short_has_an_honest_gap():
-    settings = Settings.of_prior(md.Prior.uniform(20)).zipf().with_utility("mutual-information")
+    settings = guessing(md.Prior.uniform(20)).zipf().with_utility("mutual-information")
     quick, slow = compute(settings, 0.001), compute(settings)
     assert slow.design.certificate.is_optimal
     assert not quick.design.certificate.is_optimal
@@ -257,11 +257,9 @@ def made_by(settings, folder, monkeypatch, capsys):
         .with_level("alip", 0.4, 1)
         .with_required("alip", True)
         .with_utility("mutual-information"),
-        Settings.of_prior(
-            md.Prior.from_csv("fair", "affair"), Column("fair", "affair", "count", "drop")
-        ),
-        Settings.of_prior(md.Prior([0.1, 0.2, 0.7], ["x=1, y", " b", "-c"])),
-        Settings.of_prior(md.Prior([0.1, 0.2, 0.7], ["it's", 'a "b"', "$HOME `d`"])),
+        guessing(md.Prior.from_csv("fair", "affair"), Column("fair", "affair", "count", "drop")),
+        guessing(md.Prior([0.1, 0.2, 0.7], ["x=1, y", " b", "-c"])),
+        guessing(md.Prior([0.1, 0.2, 0.7], ["it's", 'a "b"', "$HOME `d`"])),
     ],
 )
 def test_the_lines_make_the_same_mechanism(settings, tmp_path, monkeypatch, capsys):

@@ -10,9 +10,10 @@ import re
 import numpy as np
 import pytest
 from checks import slow_but
+from guessing import guessing
 
 import mechdesign as md
-from mechdesign.explorer.settings import Column, Settings
+from mechdesign.explorer.settings import Column
 from mechdesign.kernel_files import load_kernel
 
 pytest.importorskip("nicegui", reason="the page needs mechdesign[web]")
@@ -29,7 +30,7 @@ from mechdesign.explorer.questions import Asked
 # The server leaves these to the page, which says the same itself.
 pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.MechdesignWarning")
 
-TITANIC = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
+TITANIC = guessing(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
 
 
 async def until(condition):
@@ -506,16 +507,22 @@ def test_thirty_symbols_with_long_names(visiting):
         assert f"{markup.escape(json.dumps(names[0]))}: " in visit.shown("export")
         json.dumps(visit.chart("lifts"), allow_nan=False)
 
-    visiting(scene, Settings.of_prior(md.Prior.uniform(names)))
+    visiting(scene, guessing(md.Prior.uniform(names)))
 
 
-# Places of a map
+# Places of a map: one visit in each of six cells
+
+EVERYWHERE = "latitude,longitude\n" + "".join(
+    f"{north},{east}\n" for north in (59.31, 59.35) for east in (18.0, 18.06, 18.12)
+)
 
 
 @pytest.mark.slow
 def test_places_are_designed_when_asked_for(visiting, tmp_path):
     async def scene(visit):
         assert not visit.elements(classes="map")
+        await visit.send("mine.csv", EVERYWHERE, place=1)
+        await until(lambda: "mine.csv is used." in visit.shown("places"))
         visit.write("Cells, as rows x columns", "2x3")
         visit.write("Level in nats", "ln 3")
         visit.write("within metres", "3000")
@@ -558,12 +565,9 @@ def test_a_file_of_visits_weighs_places_until_it_is_left_out(visiting, tmp_path)
         await until(lambda: visit.text("trouble"))
         assert ".csv" not in visit.text("trouble").replace("mine.csv", "")
         (kept,) = tmp_path.glob("*.csv")
-        visit.press("Without the file")
+        visit.press("Without the map")
         await until(lambda: not kept.exists())
-        visit.press("Design for these places")
-        await until(lambda: "4 places" in visit.text("map-summary"))
-        visit.choose("Somebody is at", "prior")
-        assert "Prior: 0.25 at most" in visit.shown("places")
+        assert not visit.elements(classes="map-box")[0].parent_slot.parent.visible
 
     visiting(scene)
 
@@ -636,7 +640,7 @@ def test_a_visitor_asks_for_something_else(visiting):
 @pytest.mark.slow
 def test_columns_of_a_joint_table_are_asked_for(visiting):
     pair = ("class", "sex")
-    joint = Settings.of_prior(md.Prior.from_csv("titanic", pair), Column("titanic", pair))
+    joint = guessing(md.Prior.from_csv("titanic", pair), Column("titanic", pair))
 
     async def scene(visit):
         visit.choose("Utility", "estimation")

@@ -9,15 +9,16 @@ import math
 import numpy as np
 import pytest
 from checks import for_each
+from guessing import guessing
 
 import mechdesign as md
 from mechdesign.explorer import charts, markup, results
 from mechdesign.explorer.results import compute
-from mechdesign.explorer.settings import OFFERED, Column, NotionSetting, Settings
+from mechdesign.explorer.settings import OFFERED, Column, NotionSetting
 from mechdesign.privacy.notion import NOTIONS
 
-ABC = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
-TITANIC = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
+ABC = guessing(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
+TITANIC = guessing(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
 
 
 def shown_in_full(found):
@@ -38,7 +39,7 @@ def shown_in_full(found):
 @for_each("levels", [0.0, math.inf])
 @for_each("count", [1, 2, 30])
 def test_extreme_settings_have_results_and_pictures(count, levels):
-    settings = Settings.of_prior(md.Prior.uniform(count)).zipf()
+    settings = guessing(md.Prior.uniform(count)).zipf()
     settings = settings.with_level("pml", levels)
     found = compute(settings)
     assert found.design.certificate.is_optimal
@@ -99,7 +100,7 @@ EVIL = "<img src=x onerror=alert(1)>\"'&"
 
 
 def test_names_are_never_taken_for_html():
-    settings = Settings.of_prior(md.Prior([0.6, 0.4], [EVIL, "</table><script>"]))
+    settings = guessing(md.Prior([0.6, 0.4], [EVIL, "</table><script>"]))
     found = compute(settings)
     shown_in_full(found)
     for text in (markup.kernel_table(found), markup.lifts_table(found)):
@@ -126,7 +127,7 @@ def test_the_kernel_is_a_table_with_headers():
 
 
 def test_among_many_outputs_those_that_never_occur_are_named_below():
-    found = compute(Settings.of_prior(md.Prior.uniform(12)).zipf())
+    found = compute(guessing(md.Prior.uniform(12)).zipf())
     used = int((found.design.mechanism.output_distribution(found.report.prior) > 0).sum())
     outline = Outline.of(markup.kernel_table(found))
     assert sum(attrs.get("scope") == "col" for _, attrs in outline.tags) == used + 2
@@ -135,7 +136,7 @@ def test_among_many_outputs_those_that_never_occur_are_named_below():
 
 
 def test_no_probability_is_shown_as_0_or_1_that_is_neither():
-    settings = Settings.of_prior(md.Prior([1 - 1e-9, 1e-9])).with_level("pml", math.inf)
+    settings = guessing(md.Prior([1 - 1e-9, 1e-9])).with_level("pml", math.inf)
     texts = Outline.of(markup.kernel_table(compute(settings))).texts
     assert {"0", "1", ">0.9999", "1e-09"} <= set(texts)
 
@@ -208,7 +209,7 @@ def test_implied_bounds_are_drawn_where_they_are_tighter():
 
 
 def test_many_symbols_are_dots_on_numbered_outcomes():
-    settings = Settings.of_prior(md.Prior.uniform(12)).zipf().with_utility("chi-square")
+    settings = guessing(md.Prior.uniform(12)).zipf().with_utility("chi-square")
     found = compute(settings)
     options = plain(charts.lifts_options(found))
     kept, ruled_out = options["series"]
@@ -269,7 +270,7 @@ def test_risks_have_a_logarithmic_axis_and_words_of_their_own():
 
 
 def test_a_secret_that_is_known_takes_no_reports():
-    settings = Settings.of_prior(md.Prior([1.0])).with_utility("estimation")
+    settings = guessing(md.Prior([1.0])).with_utility("estimation")
     found = compute(settings)
     assert found.design.risk == 0
     shown_in_full(found)
@@ -290,7 +291,7 @@ def test_curves_are_told_apart_without_colour():
 
 def test_names_aslant_are_short_unless_they_would_look_alike():
     def ticks(names):
-        settings = Settings.of_prior(md.Prior([1 / 3] * 3, names))
+        settings = guessing(md.Prior([1 / 3] * 3, names))
         found = compute(settings.with_level("pml", math.inf))
         return charts.lifts_options(found)["xAxis"]["data"]
 
@@ -303,7 +304,7 @@ def test_names_aslant_are_short_unless_they_would_look_alike():
 
 def test_widths_of_text_can_be_measured():
     """A canvas does not know the word "inherit", and would measure with another font."""
-    found = compute(Settings.of_prior(md.Prior([0.5, 0.5])))
+    found = compute(guessing(md.Prior([0.5, 0.5])))
     assert "inherit" not in json.dumps(
         [charts.lifts_options(found), charts.frontier_options((), None, found)]
     )

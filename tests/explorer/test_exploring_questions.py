@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
+from guessing import ARGUMENTS, guessing
 from hypothesis import given
 from hypothesis import strategies as st
 from test_exploring import made_by
@@ -20,18 +21,18 @@ from mechdesign.cli import main
 from mechdesign.explorer import charts, markup, questions, results
 from mechdesign.explorer.questions import Asked, columns_text, kind_of, numbers_text
 from mechdesign.explorer.results import compute
-from mechdesign.explorer.settings import Column, Settings, python_lines, shell_lines
+from mechdesign.explorer.settings import Column, python_lines, shell_lines
 from mechdesign.utility import Estimation
 
 # The server leaves these to the page, which says the same itself.
 pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.MechdesignWarning")
 
-ABC = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])).with_utility("estimation")
-NUMBERS = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], [1, 2, 4])).with_utility("estimation")
-ODD = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["x, y", "p=q;r", " [s]"]))
+ABC = guessing(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])).with_utility("estimation")
+NUMBERS = guessing(md.Prior([0.5, 0.3, 0.2], [1, 2, 4])).with_utility("estimation")
+ODD = guessing(md.Prior([0.5, 0.3, 0.2], ["x, y", "p=q;r", " [s]"]))
 ODD = ODD.with_utility("estimation")
 PAIR = ("class", "sex")
-JOINT = Settings.of_prior(md.Prior.from_csv("titanic", PAIR), Column("titanic", PAIR))
+JOINT = guessing(md.Prior.from_csv("titanic", PAIR), Column("titanic", PAIR))
 JOINT = JOINT.with_utility("estimation")
 EVIL = "<script>alert(1)</script>\"'&\u202e"
 
@@ -114,7 +115,7 @@ def test_numbers_for_any_names_are_read_back(names, data):
             max_size=len(names),
         )
     )
-    settings = Settings.of_prior(md.Prior.uniform(names))
+    settings = guessing(md.Prior.uniform(names))
     text = numbers_text(dict(zip(settings.names, numbers, strict=True)))
     found = questions.numbers_in(text, settings.prior())
     assert list(found.values()) == numbers
@@ -308,7 +309,7 @@ def test_a_joint_table_keeps_its_columns_until_a_name_is_changed():
     for changed in (asked.with_name(0, "others"), asked.with_new_symbol()):
         assert (changed.columns, changed.asked) == ((), Asked())
     # Of one column the name asks for every share, as on the command line, while it is known.
-    one = Settings.of_prior(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
+    one = guessing(md.Prior.from_csv("titanic", "class"), Column("titanic", "class"))
     one = asking(one.with_utility("estimation"), "class")
     assert compute(one).design.risk == compute(replace(one, asked=Asked())).design.risk
     assert one.with_share(0, 0.3).asked == Asked()
@@ -320,8 +321,15 @@ def test_the_command_explores_a_joint_table(monkeypatch):
     served = []
     monkeypatch.setattr(server, "serve", lambda settings, port, show: served.append(settings))
     monkeypatch.setattr(server, "check_framework", lambda: None)
-    assert main(["explore", "titanic", "--column", "class", "--column", "sex"]) == 0
+    table = ["explore", "titanic", "--column", "class", "--column", "sex"]
+    assert main([*table, *ARGUMENTS]) == 0
     assert served[0].with_utility("estimation") == JOINT
+    # Without them it is about frequencies, under LDP(1).
+    assert main(table) == 0
+    assert served[1].shows_risk
+    assert [(one.title, *one.levels) for one in served[1].notions if one.required] == [("LDP", 1)]
+    refused = ["-p", "dp:1,adjacent"], ["-u", "likelihood"]
+    assert [main([*table, *options]) for options in refused] == [2, 2]
     assert "md.Prior.from_csv('titanic', ['class', 'sex'])" in python_lines(JOINT)
 
 
@@ -334,7 +342,7 @@ def test_an_address_carries_what_is_asked(settings, texts, question):
     query = dict(parse_qsl(settings.query, keep_blank_values=True))
     assert query["utility"] == "estimation"
     begun = replace(settings, utility="hamming", asked=Asked())
-    assert begun.query == ""
+    assert begun.query == "utility=hamming"
     assert begun.with_query(query) == settings
     assert settings.query.isascii()
     assert not set(settings.query) & set("<>\"' ")
@@ -379,7 +387,7 @@ def test_forged_addresses_are_refused(query, fragment):
 
 
 def test_no_masses_are_in_an_address_and_none_is_too_long():
-    wide = Settings.of_prior(md.Prior.uniform([f"{'name ' * 40}{x}" for x in range(50)]))
+    wide = guessing(md.Prior.uniform([f"{'name ' * 40}{x}" for x in range(50)]))
     wide = wide.with_utility("estimation")
     numbers = dict(zip(wide.names, np.arange(50.0).tolist(), strict=True))
     asked = asking(wide, numbers_text(numbers))

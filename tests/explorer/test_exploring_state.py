@@ -10,6 +10,7 @@ import sys
 
 import pytest
 from checks import for_each, refused
+from guessing import guessing
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -23,10 +24,9 @@ from mechdesign.explorer.results import (
     frontier_points,
     value_range,
 )
-from mechdesign.explorer.settings import Settings
 from mechdesign.explorer.state import PageState
 
-START = Settings.of_prior(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
+START = guessing(md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"]))
 
 
 class View:
@@ -217,7 +217,7 @@ def test_a_new_level_keeps_the_frontier_and_moves_the_design_in_it():
 def test_a_design_that_is_cut_short_is_improved_and_not_announced_before(monkeypatch):
     monkeypatch.setattr(state_module, "QUICK_LIMIT", 0.001)
     monkeypatch.setattr(state_module, "frontier_pieces", lambda settings: [])
-    settings = Settings.of_prior(md.Prior.uniform(16)).zipf().with_utility("mutual-information")
+    settings = guessing(md.Prior.uniform(16)).zipf().with_utility("mutual-information")
 
     async def play(state, view, runners):
         state.refresh()

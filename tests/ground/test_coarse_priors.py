@@ -67,23 +67,6 @@ def test_noise_has_exactly_the_chances_of_the_discrete_laplace_distribution():
         assert chisquare(seen, 20_000 * np.array([beyond, *chances, beyond])).pvalue > 1e-3
 
 
-def test_one_person_changes_the_chance_of_any_outcome_by_the_level_at_most():
-    """P(y) of both counts that a person who changes moves, over that before: e^ε at the worst."""
-    source, level, draws = random.Random(3), 1.0, 30_000
-    seen = [
-        Counter(
-            (a + discrete_laplace(Fraction(2), source), b + discrete_laplace(Fraction(2), source))
-            for _ in range(draws)
-        )
-        for a, b in ((5, 5), (6, 4))
-    ]
-    often = [pair for pair in seen[0] if min(seen[0][pair], seen[1][pair]) > 300]
-    ratios = [seen[1][pair] / seen[0][pair] for pair in often]
-    assert len(often) > 10
-    assert max(ratios) < np.exp(level) * 1.25
-    assert max(ratios) > np.exp(level) / 1.25  # it is no more noise than it takes
-
-
 def test_noise_leaves_every_symbol_some_mass_and_does_not_show_which_had_none():
     with pytest.warns(ZeroMassWarning):
         prior = md.Prior.from_counts({"a": 40, "b": 0, "c": 2})
@@ -136,3 +119,13 @@ def test_commands_that_count_tables_design_for_such_priors(tmp_path, capsys):
     given = ["design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "--prior-noise", "1"]
     assert main(given) == 2
     assert "counted" in capsys.readouterr().err
+
+
+def test_the_noise_of_a_count_has_the_scale_of_the_level():
+    """Two over it, as a person who changes moves two counts by one."""
+    prior = md.Prior.from_counts([10**6] * 3)
+    made = [prior.with_noise(0.5, seed=seed) for seed in range(300)]
+    off = [w - 10**6 for one in made if one.total > 2_900_000 for w in one.weights]
+    q = np.exp(-0.5 / 2)
+    assert len(off) > 600
+    assert np.abs(off).mean() == pytest.approx(2 * q / (1 - q**2), rel=0.1)

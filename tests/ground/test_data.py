@@ -28,43 +28,14 @@ def test_number_of_people(name, people):
         assert sum(count_labels(name, [column]).values()) == people
 
 
-# Marginal counts as the sources print them.
+# A marginal of each table as its source prints it.
 MARGINALS = {
     ("titanic", "class"): {"1st": 325, "2nd": 285, "3rd": 706, "crew": 885},
-    ("titanic", "sex"): {"female": 470, "male": 1731},
-    ("titanic", "age"): {"adult": 2092, "child": 109},
-    ("titanic", "survived"): {"no": 1490, "yes": 711},
-    ("ucb_admissions", "department"): {
-        "A": 933,
-        "B": 585,
-        "C": 918,
-        "D": 792,
-        "E": 584,
-        "F": 714,
-    },
-    ("ucb_admissions", "gender"): {"female": 1835, "male": 2691},
-    ("ucb_admissions", "admission"): {"admitted": 1755, "rejected": 2771},
+    ("ucb_admissions", "department"): dict(
+        zip("ABCDEF", [933, 585, 918, 792, 584, 714], strict=True)
+    ),
     ("hair_eye_colour", "hair"): {"black": 108, "blond": 127, "brown": 286, "red": 71},
-    ("hair_eye_colour", "eye"): {"blue": 215, "brown": 220, "green": 64, "hazel": 93},
-    ("hair_eye_colour", "sex"): {"female": 313, "male": 279},
-    ("fair", "occupation"): {
-        "farming or unskilled": 859,
-        "managerial": 740,
-        "professional": 109,
-        "student": 41,
-        "teaching or skilled": 1834,
-        "white-collar": 2783,
-    },
-    ("fair", "education"): {
-        "advanced degree": 330,
-        "college graduate": 1117,
-        "grade school": 48,
-        "high school": 2084,
-        "some college": 2277,
-        "some graduate school": 510,
-    },
     ("fair", "religious"): {"fairly": 2422, "mildly": 2267, "not": 1021, "strongly": 656},
-    ("fair", "affair"): {"no": 4313, "yes": 2053},
 }
 
 
@@ -74,8 +45,8 @@ def test_marginal_counts(name, column):
     assert Prior.from_csv(name, column) == Prior.from_counts(MARGINALS[name, column])
 
 
-def test_every_column_is_checked_and_every_group_occurs_once():
-    assert {(t.name, c) for t in EXAMPLES.values() for c in t.columns} == set(MARGINALS)
+def test_every_group_occurs_once():
+    assert {table.name for table in EXAMPLES.values()} == {name for name, _ in MARGINALS}
     for table in EXAMPLES.values():
         assert open_table(table.name).names == [*table.columns, table.weights]
         with open(example_path(table.name), newline="", encoding="utf-8") as file:

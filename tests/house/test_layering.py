@@ -32,7 +32,7 @@ LAYERS = (
         "clock",
         "dates",
     ),
-    ("files", "notebook"),
+    ("files", "notebook", "checks"),
     ("schema",),
     ("tables", "roots"),
     ("_bins",),

@@ -9,14 +9,12 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
-from checks import refused
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pictures import check_picture
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import PriorError
 
 mpl.use("Agg")
 
@@ -102,17 +100,6 @@ def test_it_is_drawn_as_those_of_the_package(own, size):
     used = design.mechanism.output_distribution(design.prior) > 0
     best = design.mechanism.posterior(design.prior)[:, used].max(axis=0)
     assert [bar.get_height() for bar in axes.patches] == pytest.approx(best)
-
-
-def test_it_takes_a_design_a_mechanism_or_an_array(own):
-    rows = [[0.75, 0.25], [0.25, 0.75]]
-    for kernel in (rows, md.Mechanism(rows)):
-        assert own.plot_guesses(kernel, [0.5, 0.5]).get_ylim()[1] > 0.75
-        refused(
-            lambda kernel=kernel: own.plot_guesses(kernel), "prior of a kernel", error=PriorError
-        )
-    given = pyplot.subplots()[1]
-    assert own.plot_guesses(kernel, [0.5, 0.5], ax=given) is given
 
 
 @pytest.mark.slow

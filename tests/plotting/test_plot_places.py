@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from pictures import check_picture
 
 import mechdesign as md
-from mechdesign.errors import InputError, LevelError
+from mechdesign.errors import InputError
 from mechdesign.plotting import place_losses
 
 mpl.use("Agg")
@@ -88,20 +88,6 @@ def test_losses_are_those_of_audited_kernels_above_the_optimum():
         "exponential, remapped",
         "optimum",
     }
-
-
-def test_levels_at_which_one_mechanism_has_no_kernel_show_the_others():
-    names = {name for name, *_ in place_losses(TOWN, PRIOR, [1e-4], 1000)}
-    assert names == {
-        "planar Laplace",
-        "planar Laplace, remapped",
-        "exponential",
-        "exponential, remapped",
-        "optimum",
-    }
-    for level in (0.0, -1.0, float("nan")):
-        with pytest.raises(LevelError):
-            place_losses(TOWN, PRIOR, [level], 1000)
 
 
 WRONG = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import combinations
 
 import matplotlib as mpl
@@ -23,7 +22,6 @@ from mechdesign.plotting import (
     plain_name,
     save_figure,
     series_style,
-    short_probability,
 )
 
 mpl.use("Agg")
@@ -190,13 +188,6 @@ def test_axes_that_are_given_are_used_and_left_where_they_are(name):
     assert len(pyplot.get_fignums()) == 1
 
 
-@for_each("name", PICTURES)
-def test_settings_of_the_user_stay(name):
-    before = dict(mpl.rcParams)
-    PICTURES[name](PRIORS["3 long"], None)
-    assert dict(mpl.rcParams) == before
-
-
 @for_each("name", slow_but(6, PICTURES))
 @for_each("ending", slow_but(1, ["svg", "pdf", "png"]))
 def test_files_are_the_same_each_time(name, ending, tmp_path):
@@ -321,26 +312,6 @@ def test_bounds_of_lifts(notion, heights):
     assert flat - {0} == heights
 
 
-def test_bounds_that_other_notions_imply():
-    """Of differential privacy between all symbols follow bounds on the lifts; they are drawn."""
-    notion = md.MaximalLeakage(0.1)
-    axes = md.plot_lifts([[0.6, 0.4], [0.4, 0.6]], [0.5, 0.5], notion)
-    implied = md.implications(notion, md.Prior([0.5, 0.5]))[md.ALIP].levels
-    drawn = [t.get_text() for t in axes.get_legend().get_texts()]
-    assert any("implied by" in text for text in drawn) == any(level < math.inf for level in implied)
-
-
-def test_bands_of_ldp_hold_the_lifts():
-    axes = md.plot_lifts(design_of(PRIORS["6"], md.LDP(1.5)))
-    bars = [patch for patch in axes.patches if patch.get_height() == pytest.approx(1.5)]
-    assert len(bars) > 1
-    points = [line for line in axes.get_lines() if line.get_label().startswith("s")]
-    for k, bar in enumerate(bars):
-        heights = [line.get_ydata()[k] for line in points]
-        assert min(heights) == pytest.approx(bar.get_y(), abs=1e-9)
-        assert max(heights) <= bar.get_y() + 1.5 + 1e-9
-
-
 def test_leakages_against_the_report():
     prior = PRIORS["6"]
     report = md.audit(design_of(prior, md.PML(0.9)).mechanism, prior, md.PML(0.9))
@@ -368,38 +339,6 @@ def test_prices_add_up():
         md.plot_binding(md.design(PRIORS["2"], md.utility.MutualInformation(), md.PML(0.3)))
 
 
-def test_prices_of_large_kernels_are_drawn_for_the_outcomes_that_fit(monkeypatch):
-    """Of a thousand symbols there are a million pairs, which took 40 seconds."""
-    design = md.design(md.Prior.uniform(20), md.utility.Hamming(), md.LDP(1))
-    whole = md.plot_binding(design)
-    monkeypatch.setattr("mechdesign.plotting._plot_binding._ENTRIES", 100)
-    part, asked = md.plot_binding(design), md.plot_binding(md.binding(design))
-    told = [axes.get_legend().get_texts()[0].get_text() for axes in (whole, part, asked)]
-    assert told[0] == told[2]
-    assert "(all: " in told[0]
-    assert "(5 likeliest of 20 outcomes: " in told[1]
-    widths = [sum(patch.get_width() for patch in axes.patches) for axes in (whole, part)]
-    assert widths[1] == pytest.approx(widths[0] / 4)
-
-
-def test_regions_of_pml_against_their_levels():
-    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
-    axes = md.plot_pml_regions(prior, [0.2, 1.0])
-    found = md.pml_regions(prior)
-    texts = [t.get_text() for t in axes.get_legend().get_texts()]
-    assert texts[1:] == [f"ε = {e:g}: {found.most_zeros(e)} of 4" for e in (0.2, 1.0)]
-    assert all(
-        any(
-            np.isclose(edge, level).any()
-            for edge in (p.get_data().edges for p in axes.patches if hasattr(p, "get_data"))
-        )
-        for level in found.levels
-    )
-    for bad in (-1.0, math.inf, "much", math.nan):
-        with pytest.raises(InputError):
-            md.plot_pml_regions(prior, bad)
-
-
 def test_estimates_and_truth():
     prior = PRIORS["6"]
     found = estimate_of(prior)
@@ -415,33 +354,12 @@ def test_estimates_and_truth():
             md.plot_estimate(found, bad)
 
 
-def test_names_and_numbers_in_short():
-    assert plain_name("a" * 40) == "a" * 9 + "…" + "a" * 8
-    assert plain_name("pays $5") == r"pays \$5"
-    assert plain_name("two\nlines") == "two lines"
-    assert plain_name("") == "''"
-    assert [short_probability(v) for v in (0.0, 1.0, 0.25, 1e-12, 1 - 1e-12, 0.1234)] == [
-        "0",
-        "1",
-        "0.25",
-        "1e-12",
-        "≈1",
-        "0.123",
-    ]
-
-
 def test_pictures_need_matplotlib(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MechdesignError, match="mechdesign\\[web\\]"):
         md.plot_kernel(np.eye(2))
-
-
-def test_a_kernel_without_a_prior():
-    assert md.plot_kernel([[0.5, 0.5]]).get_ylabel() == "input"
-    with pytest.raises(InputError, match="prior of a kernel"):
-        md.plot_lifts([[0.5, 0.5]])
 
 
 def test_symbols_of_zero_mass_are_hollow():
@@ -452,13 +370,6 @@ def test_symbols_of_zero_mass_are_hollow():
     assert lines["s0, zero mass"].get_markerfacecolor() == "none"
     assert lines["s1"].get_markerfacecolor() != "none"
     md.plot_leakage(md.audit(design_of(prior).mechanism, prior))
-
-
-@pytest.mark.slow
-def test_tiny_masses_and_exact_ones():
-    prior = md.Prior.from_counts([Fraction(1, 10**12), 1, 1])
-    for picture in PICTURES.values():
-        picture(prior, None)
 
 
 # Command line

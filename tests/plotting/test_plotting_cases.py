@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
 import warnings
 from xml.etree import ElementTree
 
@@ -81,14 +78,6 @@ def test_nothing_overlaps_and_nothing_is_cut(designs, kind, case):
     check_picture(figure)
 
 
-@for_each("kind", PICTURES)
-def test_a_part_of_a_figure(designs, kind):
-    parts = pyplot.figure(figsize=(14, 6), layout="constrained").subfigures(1, 2)
-    inner = parts[1].subplots()
-    assert PICTURES[kind](designs["thirty, LIP"], inner) is inner
-    check_picture(parts[1].figure, whole=False)
-
-
 def test_the_contract_sees_what_is_wrong():
     def wrong(change):
         figure = Figure(figsize=(4, 3))
@@ -110,21 +99,6 @@ def test_other_backends(designs, backend):
         assert PICTURES["lifts"](designs["zero mass"], None).figure is not None
     finally:
         mpl.use("Agg")
-
-
-@pytest.mark.slow
-def test_another_process_writes_the_same_bytes(designs, tmp_path):
-    md.save(designs["several notions"], tmp_path / "m.json")
-    script = "import sys; from mechdesign.cli import main; sys.exit(main(sys.argv[1:]))"
-    for seed in ("1", "2"):
-        subprocess.run(
-            [sys.executable, "-c", script, "report", "m.json", "-k", "lifts", "-o", f"{seed}.svg"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            timeout=300,
-        )
-    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
 
 
 def test_names_that_are_alike_at_both_ends_are_told_apart():
@@ -195,49 +169,7 @@ def test_other_bounds_are_brackets_at_the_nearest_pair():
     assert np.allclose(brackets(axes), [(v, v + 0.9) for v in least])
 
 
-def test_what_is_not_drawn_is_said(designs):
-    assert "PML(20)\n(beyond the picture)" in legend(md.plot_lifts(designs["far bounds"]))
-    assert "MaximalLeakage(0.6)\n(bounds no lift)" in legend(
-        md.plot_lifts(designs["several notions"])
-    )
-    kernel = np.array([[0.6, 0.4], [0.4, 0.6]])
-    assert legend(md.plot_lifts(kernel, [0.5, 0.5], md.PML(math.inf)))[-1] == (
-        "PML(inf)\n(bounds no lift)"
-    )
-
-
-def test_bands_are_never_cut():
-    """Their ends count when the limits are chosen."""
-    axes = md.plot_lifts([[0.5, 0.5], [0.4, 0.6]], [0.5, 0.5], md.LDP(1.0))
-    assert axes.get_ylim()[1] > max(p.get_y() + p.get_height() for p in axes.patches)
-
-
 # Leakages
-
-
-def test_verdicts_and_the_colour_of_what_was_asked():
-    report = md.audit([[0.9, 0.1], [0.2, 0.8]], [0.7, 0.3], [md.PML(0.5), md.ALIP(2, 1.5)])
-    axes = md.plot_leakage(report)
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    assert "asked: PML(0.5), no" in lines
-    assert lines["asked: PML(0.5), no"].get_color() == lines["PML"].get_color()
-    for field, level in (("epsilon_l", 2.0), ("epsilon_u", 1.5)):
-        line = lines[f"asked: ALIP(2, 1.5), yes\n({field})"]
-        assert line.get_ydata()[0] == level
-        assert line.get_color() == lines[f"ALIP {field}"].get_color()
-
-
-def test_averages_and_far_levels(designs):
-    design = designs["several notions"]
-    report = md.audit(design.mechanism, design.prior, [md.MaximalLeakage(0.6), md.PML(20.0)])
-    axes = md.plot_leakage(report)
-    texts = legend(axes)
-    assert "MaximalLeakage\n(share of each output)" in texts
-    assert not any("asked: MaximalLeakage" in text for text in texts)
-    assert "asked: PML(20), yes\n(beyond the picture)" in texts
-    assert axes.get_ylim()[1] < 5
-    shares = next(line for line in axes.get_lines() if "share" in line.get_label()).get_ydata()
-    assert sum(shares) == pytest.approx(report.maximal_leakage)
 
 
 # Rare symbols
@@ -255,13 +187,6 @@ def test_levels_of_rare_symbols_are_logarithmic(rare):
     assert axes.get_xscale() == "linear"
 
 
-@pytest.mark.parametrize("masses", [[0.5, 0.4999, 0.0001], [0.5, 0.5 - 1e-15, 1e-15]])
-def test_regions_of_rare_symbols_are_logarithmic(masses):
-    axes = md.plot_regions(md.Prior(masses))
-    assert axes.get_xscale() == axes.get_yscale() == "log"
-    check_picture(axes.figure)
-
-
 # Mistakes
 
 
@@ -276,24 +201,3 @@ def test_mistakes_are_named(designs):
     refused(lambda: md.plot_kernel(kernel, ax=3), "matplotlib axes")
     refused(lambda: md.plot_kernel(kernel, ax=pyplot.subplots(1, 2)[1]), "several axes")
     refused(lambda: md.plot_frontiers(designs["zero mass"]), "md.compare")
-
-
-def test_priors_from_json_are_matched_with_inputs_by_name(tmp_path, capsys, monkeypatch):
-    """For plots and audits alike: the first mass is not that of the first input."""
-    import json
-
-    from mechdesign.cli import main
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "k.csv").write_text("input,x,y\na,0.9,0.1\nb,0.2,0.8\n", encoding="utf-8")
-    (tmp_path / "p.json").write_text(json.dumps({"b": 0.9, "a": 0.1}), encoding="utf-8")
-    (tmp_path / "q.json").write_text("[0.1, 0.9]", encoding="utf-8")
-    found = []
-    for name in ("p", "q"):
-        assert main(["audit", "k.csv", "--prior", f"{name}.json", "--json"]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-        assert main(["report", "k.csv", "--prior", f"{name}.json", "-o", f"{name}.svg"]) == 0
-        capsys.readouterr()
-    assert found[0] == found[1]
-    assert found[0]["prior"] == {"labels": ["a", "b"], "probabilities": [0.1, 0.9]}
-    assert (tmp_path / "p.svg").read_bytes() == (tmp_path / "q.svg").read_bytes()

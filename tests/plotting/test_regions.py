@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
 from hypothesis import assume, given
 from strategies import priors
 
 import mechdesign as md
-from mechdesign.errors import LevelError
 from mechdesign.plotting import regions
 
 
@@ -71,42 +69,3 @@ def test_rare_symbols_have_logarithmic_axes(most):
     inside = np.log(pml.get_xdata()[-1] / left) / np.log(right / left)
     assert 0.1 < inside < 0.9
     pyplot.close(axes.figure)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "beside"), [(12, True), (6.4, False)])
-def test_the_legend_in_axes_of_others_covers_no_other_axes(width, beside):
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    pyplot.switch_backend("Agg")
-    figure, both = pyplot.subplots(1, 2, figsize=(width, 4))
-    for ax in both:
-        for _ in range(2):  # a second picture in the same axes takes no more room
-            md.plot_regions(md.Prior([0.5, 0.3, 0.2]), most=2.0, ax=ax)
-    renderer = figure.canvas.get_renderer()
-    boxes = [ax.get_legend().get_window_extent(renderer) for ax in both]
-    frames = [ax.get_window_extent(renderer) for ax in both]
-    assert boxes[0].x1 <= frames[1].x0
-    assert boxes[1].x1 <= figure.bbox.x1
-    for box, frame in zip(boxes, frames, strict=True):
-        assert (box.x0 >= frame.x1) == beside
-    assert frames[0].width == pytest.approx(frames[1].width)
-    pyplot.close(figure)
-
-
-@pytest.mark.slow
-@given(priors(2, 6))
-def test_points_of_equal_ratios_lie_on_the_same_curves(prior):
-    assume(prior.pmin > 1e-5)
-    limit = regions(prior).limit
-    found = regions(prior, points=30, least=limit / 30)
-    wanted = np.log((1 - np.exp(-found.lower) * (1 - prior.pmin)) / prior.pmin)
-    assert found.implied_upper == pytest.approx(wanted, rel=1e-6, abs=1e-9)
-    assert found.lower[0] == pytest.approx(limit / 30)
-
-
-def test_mistakes_are_named():
-    prior = md.Prior([0.5, 0.5])
-    refused(lambda: regions(md.Prior([1.0])), "two symbols", error=LevelError)
-    for most in (0.0, -1.0, math.nan, math.inf, "2"):
-        refused(lambda most=most: regions(prior, most=most), "positive finite", error=LevelError)
-    refused(lambda: regions(prior, points=1), "2 points", error=LevelError)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
 
-import cvxpy
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
@@ -16,15 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from notion_contract import CONTRACT, COSTLY, methods_agree
 from notion_contract import compiled_program_agrees_with_the_measurement as compiled_agrees
-from scipy.optimize import linprog
-from strategies import random_gains, random_level
+from strategies import random_gains
 
 import mechdesign as md
 from mechdesign.certificate.bounds import priced_sums
 from mechdesign.errors import GapWarning, LevelError
 from mechdesign.exact import Verdict
-from mechdesign.privacy import NOTIONS
-from mechdesign.privacy.notion import AverageNotion
 from mechdesign.privacy.sums import least_factor
 from mechdesign.program.problem import ask, state_problem
 
@@ -47,12 +42,6 @@ MAKERS = {
     "approximate Pufferfish": lambda e: md.ApproximatePufferfish(e, 0.05, SECRETS, None, PRIORS),
 }
 LINEAR = [name for name in MAKERS if "nformation" not in name and "MI" not in name]
-
-
-def test_every_registered_average_notion_is_tried():
-    tried = {type(make(1.0)) for make in MAKERS.values()}
-    own = {c for c in NOTIONS.values() if c.__module__.startswith("mechdesign.")}
-    assert {c for c in own if issubclass(c, AverageNotion)} == tried
 
 
 # The contract, for levels that are sums
@@ -94,127 +83,6 @@ def test_designs_keep_their_level_and_methods_agree(name):
 
 
 # Naive programs
-
-
-def dense_epigraph(p, gains, pieces, limits):
-    """Maximise Σ p u K with Σ_y max over the pieces of each budget ≤ limit, by a dense program."""
-    n, m = gains.shape
-    own = len(pieces) * m
-    cost = np.r_[-(p[:, None] * gains).ravel(), np.zeros(own)]
-    rows, right = [], []
-    for b, (budget, limit) in enumerate(zip(pieces, limits, strict=True)):
-        for y in range(m):
-            for piece in budget:
-                row = np.zeros(n * m + own)
-                row[y : n * m : m] = piece
-                row[n * m + b * m + y] = -1
-                rows.append(row)
-                right.append(0.0)
-        total = np.zeros(n * m + own)
-        total[n * m + b * m : n * m + (b + 1) * m] = 1
-        rows.append(total)
-        right.append(limit)
-    sums = np.hstack([np.kron(np.eye(n), np.ones(m)), np.zeros((n, own))])
-    bounds = [(0, None)] * (n * m) + [(None, None)] * own
-    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    answer = linprog(cost, rows, right, sums, np.ones(n), bounds, options=tight)
-    assert answer.status == 0
-    return -answer.fun
-
-
-@for_each("number", slow_but(4, range(20)))
-@for_each("name", LINEAR)
-def test_linear_budgets_agree_with_dense_programs(name, number):
-    rng = np.random.default_rng([LINEAR.index(name), number])
-    p = rng.dirichlet(np.ones(N))
-    gains = random_gains(rng, N, int(rng.integers(2, 6)))
-    e = random_level(rng, 0.02, 1.5)
-    eye, zero = np.eye(N), np.zeros((1, N))
-    if name == "maximal leakage":
-        best = dense_epigraph(p, gains, [eye], [math.exp(e)])
-    elif name == "maximal cost leakage":
-        best = dense_epigraph(p, gains, [-eye], [-math.exp(-e)])
-    elif name == "inference cost":
-        weighted = p[:, None] * WRONG_GUESS
-        least = weighted.sum(axis=0).min()
-        best = dense_epigraph(p, gains, [-weighted.T], [-math.exp(-e) * least])
-    elif name == "approximate LDP":
-        pairs = [np.vstack([zero, a - math.exp(e) * b]) for a, b in itertools.permutations(eye, 2)]
-        best = dense_epigraph(p, gains, pairs, [0.1] * len(pairs))
-    else:
-        masks = [np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0.5])]
-        pairs = []
-        for prior in PRIORS:
-            laws = [m * prior.probabilities / (m @ prior.probabilities) for m in masks]
-            pairs += [
-                np.vstack([zero, a - math.exp(e) * b]) for a, b in itertools.permutations(laws, 2)
-            ]
-        best = dense_epigraph(p, gains, pairs, [0.05] * len(pairs))
-    found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), MAKERS[name](e))
-    assert found.value == pytest.approx(best, abs=1e-7)
-    assert found.bound == pytest.approx(best, abs=1e-7)
-
-
-def by_cvxpy(p, gains, informations, epsilon):
-    """The second conic solver: ECOS-like modelling by cvxpy's relative entropy, solved by SCS."""
-    n, m = gains.shape
-    k = cvxpy.Variable((n, m), nonneg=True)
-    constraints = [cvxpy.sum(k, axis=1) == 1]
-    for joint, groups in informations:
-        terms = []
-        for row, group in zip(joint, groups, strict=True):
-            whole = sum(r for r, g in zip(joint, groups, strict=True) if g == group)
-            inner, outer = row / row.sum(), whole / whole.sum()
-            terms.append(row.sum() * cvxpy.sum(cvxpy.rel_entr(inner @ k, outer @ k)))
-        constraints.append(sum(terms) <= epsilon)
-    task = cvxpy.Problem(
-        cvxpy.Maximize(cvxpy.sum(cvxpy.multiply(p[:, None] * gains, k))), constraints
-    )
-    task.solve(solver="SCS", eps=1e-8, max_iters=500_000)
-    assert task.status == "optimal"
-    return task.value
-
-
-@for_each("number", slow_but(2, range(8)))
-@for_each("name", ["information", "MI Pufferfish", "MI Pufferfish, two priors"])
-def test_information_agrees_with_a_second_conic_solver(name, number):
-    rng = np.random.default_rng([9, number])
-    p = rng.dirichlet(np.full(N, 3.0))
-    gains, e = random_gains(rng, N, 3), float(rng.choice([0.02, 0.1, 0.4]))
-    if name == "information":
-        informations = [(np.diag(p), [0] * N)]
-    else:
-        informations = []
-        allowed = [p] if name == "MI Pufferfish" else [t.probabilities for t in PRIORS]
-        for q in allowed:
-            for table in PAIRS if name == "MI Pufferfish" else PAIRS[:1]:
-                keys = sorted(set(table.values()))
-                joint = np.array([[q[x] * (table[x] == key) for x in range(N)] for key in keys])
-                informations.append((joint, [c for _, c in keys]))
-    found = md.design(md.Prior.from_counts(p), md.utility.Matrix(gains), MAKERS[name](e))
-    best = by_cvxpy(p, gains, informations, e)
-    assert found.value == pytest.approx(best, abs=1e-6)
-    assert found.bound == pytest.approx(best, abs=1e-6)
-
-
-@pytest.mark.slow
-@given(st.integers(2, 7), st.floats(0.01, 2.5), st.integers(0, 10**6))
-def test_maximal_leakage_and_hamming_in_closed_form(n, epsilon, seed):
-    p = np.sort(np.random.default_rng(seed).dirichlet(np.ones(n)))[::-1]
-    k = min(int(math.exp(epsilon)), n)
-    expected = p[:k].sum() + (0 if k == n else (math.exp(epsilon) - k) * p[k])
-    found = md.design(md.Prior.from_counts(p), md.utility.Hamming(), md.MaximalLeakage(epsilon))
-    assert found.value == pytest.approx(min(expected, 1.0), abs=1e-8)
-
-
-@pytest.mark.slow
-@given(st.floats(0, 1.5), st.floats(0.01, 0.9))
-def test_approximate_randomised_response_of_a_fair_bit(epsilon, delta):
-    """Accuracy (e^ε + δ)/(1 + e^ε): the dominating pair of (ε, δ)-privacy."""
-    found = md.design(md.Prior.uniform(2), md.utility.Hamming(), md.ApproximateLDP(epsilon, delta))
-    assert found.value == pytest.approx(
-        (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)), abs=1e-8
-    )
 
 
 @for_each("name", MAKERS)

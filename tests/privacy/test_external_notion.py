@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
-import naive
 import numpy as np
 import pytest
-from checks import for_each, slow_but
+from checks import for_each
 from notion_contract import (
     CONTRACT,
 )
-from strategies import random_gains, random_level
 
 import mechdesign as md
 from mechdesign.errors import CertificateError, LevelError
@@ -79,36 +75,6 @@ class AgainstUniform(md.LikelihoodBound, register=False):
 # A metric, with matched pairs and scales
 
 
-def line_prior(rng, n):
-    labels = np.sort(rng.choice(20, n, replace=False)).tolist()
-    order = rng.permutation(n)
-    return md.Prior.from_counts(rng.integers(1, 9, n).tolist(), [labels[i] for i in order])
-
-
-@for_each("number", slow_but(4, range(20)))
-def test_metric_design_agrees_with_all_pairs(number):
-    rng = np.random.default_rng([12, number])
-    n = int(rng.integers(2, 7))
-    prior = line_prior(rng, n)
-    epsilon = random_level(rng, 0.02, 1.0)
-    gains = random_gains(rng, n, int(rng.integers(2, 7)))
-    point = np.eye(n)
-    pairs = [
-        (point[i], point[j], epsilon * abs(prior.labels[i] - prior.labels[j]))
-        for i in range(n)
-        for j in range(n)
-        if i != j
-    ]
-    best = naive.optimum(prior.probabilities, gains, naive.ratio_rows(pairs))
-    for solver in ("auto", "highs-simplex", "highs-ipm"):
-        found = md.design(prior, md.utility.Matrix(gains), LinePrivacy(epsilon), solver=solver)
-        assert found.value == pytest.approx(best, abs=1e-7)
-        assert found.bound == pytest.approx(best, abs=1e-7)
-        (check,) = found.certificate.checks
-        assert check.verdict is Verdict.YES
-        assert check.achieved[0] <= epsilon * (1 + 1e-12)
-
-
 def test_a_scale_of_zero_ties_two_symbols():
     @dataclass(frozen=True)
     class Tied(md.LikelihoodBound, register=False):
@@ -169,17 +135,6 @@ def test_external_notion_keeps_the_contract(part):
 # The pieces a notion is made of
 
 
-def test_mixtures_are_exact():
-    made = Hypotheses.mixtures([[1, 2, 1], [Fraction(1, 3), 0.5, 0]])
-    assert len(made) == 2
-    exact = [[Fraction(m, made.total) for m in row] for row in made.masses]
-    assert exact == [
-        [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)],
-        [Fraction(2, 5), Fraction(3, 5), Fraction(0)],
-    ]
-    np.testing.assert_allclose(made.matrix.toarray(), [[0.25, 0.5, 0.25], [0.4, 0.6, 0]])
-
-
 @for_each(
     ("rows", "message"),
     [
@@ -234,10 +189,3 @@ def test_disagreeing_methods_of_a_notion_withhold_the_kernel():
 
     with pytest.raises(CertificateError, match="do not say the same"):
         md.design(md.Prior.uniform(4), md.utility.Distance("absolute"), Careless(0.5))
-
-
-def test_infinite_level_of_a_metric_asks_nothing():
-    prior = md.Prior.uniform(4)
-    found = md.design(prior, md.utility.Hamming(), LinePrivacy(math.inf))
-    assert found.value == pytest.approx(1.0)
-    assert found.certificate.checks[0].achieved == (math.inf,)

@@ -228,15 +228,6 @@ def registered():
 
 
 @each
-def test_it_is_explained(cls):
-    chosen = md.explain(PRIOR, HAMMING, cls(0.2))
-    expected = {QuadraticLeakage: "epigraph-clarabel", RangeLeakage: "epigraph-highs"}[cls]
-    assert chosen.method.name == expected
-    why = md.explain(PRIOR, HAMMING, QuadraticLeakage(0.2)).refusals["epigraph-highs"]
-    assert why == f"{QuadraticLeakage(0.2)} needs second-order cones"
-
-
-@each
 @for_each("level, also", [(0.0, []), (0.2, []), (0.5, [md.PML(0.6)])])
 def test_designs_are_certified(cls, level, also):
     for utility in (HAMMING, md.utility.Distance("absolute")):

@@ -105,11 +105,9 @@ def test_a_leading_part_on_the_threshold_decides_nothing():
     assert any(len(set(drawn[lead == value].tolist())) == 2 for value in np.unique(lead))
 
 
-
-
 def test_the_system_keeps_the_leading_bits_and_draws_the_others():
     words = SystemWords()
-    position, leading = words.claim_leading(1000, 16)
+    position, leading = words.claim(1000, words.next_leading, 16)
     assert (position, leading.dtype, words.position) == (0, np.uint16, 1000)
     others = words.following(np.arange(1000), 16, 48)
     # 48 further bits: no two rows agree in them.
@@ -124,4 +122,4 @@ def test_words_of_a_seed_come_whole():
     """Their position decides, so that reports of a seed stay what they were."""
     assert not SeededWords(1).in_parts
     with pytest.raises(NotImplementedError, match="parts"):
-        SeededWords(1).claim_leading(1, 16)
+        SeededWords(1).next_leading(1, 16)

@@ -156,18 +156,15 @@ def test_the_order_of_rows_does_not_matter_under_a_key(form):
 @for_each("ending", [".csv", ".parquet"])
 def test_files_have_the_reports_of_their_tables(tmp_path, ending, form):
     source, target, book = (tmp_path / name for name in ("a" + ending, "b" + ending, "book"))
-    frame = FRAME.astype({"id": str})
+    frame, (kernel, asked) = FRAME.astype({"id": str}), FORMS[form]
     frame.to_csv(source, index=False) if ending == ".csv" else frame.to_parquet(source)
-    kernel, asked = FORMS[form]
-    told = md.privatize_file(
-        source, target, mechanism=kernel, ledger=book, **where(kernel, asked), **WAYS["row"]
-    )
-    read = pd.read_csv if ending == ".csv" else pd.read_parquet
+    options = {**where(kernel, asked), **WAYS["row"]}
+    told = md.privatize_file(source, target, mechanism=kernel, ledger=book, **options)
+    found = pd.read_csv(target) if ending == ".csv" else pd.read_parquet(target)
     made = privatised(frame, form, **WAYS["row"]).astype({"id": int})
-    found = read(target).astype({"id": int})
-    assert found.astype(str).to_dict("list") == made.astype(str).to_dict("list")
+    assert found.astype({"id": int}).astype(str).to_dict("list") == made.astype(str).to_dict("list")
     (entry,) = Ledger(book).releases()
-    columns = where(kernel, asked).get("columns", ["x"])
+    columns = options.get("columns", ["x"])
     assert (told.column, told.rows) == (", ".join(columns), ROWS)
     assert [part["column"] for part in entry.get("parts", [])] == columns[: len(columns) // 2 * 2]
     assert all(one.rows == ROWS for one in file_receipts(target, check=True).values())

@@ -124,13 +124,11 @@ def test_outputs_of_other_types_take_a_type_of_their_own():
     assert big["x"].type == pa.int64()
 
 
-def test_labels_of_many_types():
-    day = datetime.date(2024, 1, 1)
-    for values in ([True, False], [day, day.replace(day=2)], [1.5, 2.5], ["x", None], ["x", 1]):
+def test_labels_of_several_types_stay_as_they_are():
+    for values in (["x", None], ["x", 1], [datetime.date(2024, 1, 1), "x"]):
         mechanism = md.Mechanism([[0, 1], [1, 0]], values, values)
-        frame = pd.DataFrame({"x": pd.Series([values[0], values[1], values[0]], dtype=object)})
-        made = md.privatize(frame, "x", mechanism)["x"].tolist()
-        assert made == [values[1], values[0], values[1]]
+        frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+        assert md.privatize(frame, "x", mechanism)["x"].tolist() == values[::-1]
 
 
 # Policies

@@ -10,16 +10,15 @@ import pytest
 from checks import for_each, refused, slow_but
 
 import mechdesign as md
-from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
+from mechdesign.errors import DataError, InputError, LevelError, StorageError
 from mechdesign.release.codes import Codebook
 from mechdesign.release.ledger import Ledger
-from mechdesign.theory._composition import bounded_levels, largest_ratios
+from mechdesign.theory._composition import bounded_levels
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
-FLIP20 = md.Mechanism((np.eye(20) * 19 + 1) / 39)
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], ["none", "NA", "EU", "US"])
 LINE = [[abs(i - j) for j in range(4)] for i in range(4)]
 HAMMING, INFORMATION = md.utility.Hamming(), md.utility.MutualInformation()
@@ -97,35 +96,7 @@ def test_texts_of_labels():
 # Joint estimates on the command line
 
 
-
-
-
-
-def test_an_open_quote_does_not_hide_rows(run, tmp_path):
-    md.save(FLIP, "f.json")
-    arguments = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv"]
-    (tmp_path / "a.csv").write_text('x,y\nno,"1\nyes,2\nno,3\n')
-    before = sorted(tmp_path.iterdir())
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert "quotes that are closed" in err
-    assert sorted(tmp_path.iterdir()) == before
-    for text in ('x,y\nno,"1\nyes,2"\n', 'x,y\nno,"1\nyes,2"', "x,y\nno,1"):
-        (tmp_path / "a.csv").write_text(text)
-        assert run(*arguments, "--force")[0] == 0
-
-
 # The ledger
-
-
-def test_nothing_is_released_that_cannot_be_recorded(run, tmp_path):
-    md.save(FLIP, "f.json")
-    pd.DataFrame({"x": ["no", "yes"] * 20}).to_csv("a.csv", index=False)
-    before = sorted(tmp_path.iterdir())
-    arguments = ["apply", "f.json", "a.csv", "--column", "x", "-o", "b.csv", "--ledger"]
-    for ledger in ("no/such/folder.json", "b.csv", "b.csv.receipt.json", "a.csv", "."):
-        assert run(*arguments, ledger)[0] == 2, ledger
-        assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_ledger_of_another_form_is_refused(tmp_path):
@@ -169,16 +140,6 @@ def test_large_products_of_average_notions_have_bounds():
     assert "delta=0.05" in shown
 
 
-def test_each_kernel_is_measured_once(monkeypatch):
-    calls = []
-    home = "mechdesign.theory._composition.largest_ratios"
-    monkeypatch.setattr(home, lambda m: calls.append(m) or largest_ratios(m))
-    found = md.design(md.Prior.uniform(20), HAMMING, md.LDP(1))
-    (level,) = md.compose(found, FLIP20, times=1000)
-    assert level.levels[0] == pytest.approx(1000 * (1 + math.log(20)), rel=1e-6)
-    assert len(calls) == 2
-
-
 def test_each_design_is_asked_under_its_own_prior():
     here, there = md.Prior([0.5, 0.3, 0.2]), md.Prior([0.1, 0.3, 0.6])
     one, two = (md.design(p, INFORMATION, md.PML(0.4)) for p in (here, there))
@@ -198,20 +159,6 @@ def test_each_design_is_asked_under_its_own_prior():
 def test_mistakes_in_compositions():
     refused(lambda: md.compose(FLIP, notions=["pml:1"]), "PML(0.5)", error=LevelError)
     refused(lambda: md.compose(FLIP, times=True), "True", error=InputError)
-
-
-
-
-def test_mistakes_in_joint_estimates():
-    ok = {("no", "no"): 500, ("yes", "yes"): 400}
-    frame = pd.DataFrame({"x": ["no", "yes"] * 20})
-    for count in (-3, 2.5, float("nan"), True, 10**30):
-        bad = {**ok, ("no", "yes"): count}
-        refused(lambda b=bad: md.estimate_joint(b, [FLIP, FLIP]), "counts", error=DataError)
-    refused(lambda: md.estimate_joint(ok, FLIP), "Mechanism", error=InputError)
-    refused(lambda: md.estimate_joint(frame, [FLIP, FLIP], "xy"), "str", error=InputError)
-    refused(lambda: md.estimate_joint(frame, [FLIP, FLIP], ["x", "x"]), "twice", error=InputError)
-    refused(lambda: md.estimate_joint(ok, [FLIP, FLIP], resamples=1), error=InputError)
 
 
 def test_batches_are_checked_at_once_and_empty_streams_are_named():

@@ -54,8 +54,14 @@ def every_part(mechanism, bits, low):
 # The thresholds are the weights
 
 
-@for_each("mechanism", DESIGNS)
-def test_thresholds_of_designs_add_up_to_the_certified_weights(mechanism):
+LARGE = [
+    exact_mechanism(np.random.default_rng(n * m).dirichlet(np.full(m, 0.2), n), bits=53)
+    for n, m in [(1, 1), (2, 1), (100, 100), (3, 1000), (40, 129)]
+]
+
+
+@for_each("mechanism", [*DESIGNS, *LARGE])
+def test_thresholds_add_up_to_the_certified_weights(mechanism):
     assert mechanism.bits == 53
     np.testing.assert_array_equal(weights_of(AliasTable(mechanism)), mechanism.weights)
 
@@ -64,13 +70,6 @@ def test_thresholds_of_designs_add_up_to_the_certified_weights(mechanism):
 def test_thresholds_add_up_to_the_weights(data):
     n, m = data.draw(sizes(1, 5)), data.draw(sizes(1, 9))
     mechanism = exact_mechanism(data.draw(kernels(n, m)), bits=53)
-    np.testing.assert_array_equal(weights_of(AliasTable(mechanism)), mechanism.weights)
-
-
-@for_each(("n", "m"), [(1, 1), (2, 1), (100, 100), (3, 1000), (40, 129)])
-def test_thresholds_of_large_kernels_add_up_to_the_weights(n, m):
-    rng = np.random.default_rng(n * m)
-    mechanism = exact_mechanism(rng.dirichlet(np.full(m, 0.2), n), bits=53)
     np.testing.assert_array_equal(weights_of(AliasTable(mechanism)), mechanism.weights)
 
 
@@ -90,8 +89,6 @@ def test_every_word_of_a_small_kernel_gives_each_outcome_its_weight(data):
     mechanism = exact_mechanism(data.draw(kernels(n, m)), bits=bits)
     low = data.draw(st.integers(0, 2 ** (64 - bits) - 1))
     np.testing.assert_array_equal(every_part(mechanism, bits, low), mechanism.weights)
-
-
 
 
 # Kernels over another denominator
@@ -116,7 +113,7 @@ def test_leading_part_and_undecided_part_make_up_the_exact_probability(data):
             assert chance == Fraction(row[y], sum(row))
 
 
-@pytest.mark.parametrize("rng", [1, np.random.default_rng(1)])
+@for_each("rng", [1, np.random.default_rng(1), None])
 def test_undecided_words_are_settled_with_the_right_chances(rng):
     thirds = md.Mechanism.from_weights(np.array([[1, 1, 1]]), 2, check=False)
     table = AliasTable(thirds, bits=3)
@@ -184,10 +181,6 @@ def test_a_kernel_changed_by_one_per_cent_is_found_out(mechanism):
             p_values(mechanism, codes, drawn)
     else:
         assert p_values(mechanism, codes, drawn)[3] < 1e-4
-
-
-
-
 
 
 # Words

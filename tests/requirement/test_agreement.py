@@ -68,5 +68,3 @@ def test_the_dense_programs_see_requirements():
         assert held is None or held <= free + TOLERANCE
         lost += held is None or held < free - 1e-4
     assert lost > FAST / 2
-
-

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign.certificate.bounds import upper_bound
 from mechdesign.errors import (
-    GapWarning,
     InfeasibleError,
     NoMethodError,
     RequirementError,
@@ -123,8 +122,6 @@ def test_the_optimum_is_that_of_a_dense_program(name, notions):
     assert optimum(notions, lambda K: []) >= best - 1e-7
 
 
-
-
 # Linear ones
 
 
@@ -139,8 +136,6 @@ def test_linear_ones_are_sums_over_entries_that_are_checked_exactly_and_saved(na
     assert (again.value, again.bound) == (found.value, found.bound)
     told = md.certify(np.eye(N), PRIOR, HAMMING, md.PML(0.8), subject_to=again.requirements)
     assert told.bound == pytest.approx(found.bound, abs=1e-9)
-
-
 
 
 def test_coefficients_are_those_that_were_written():
@@ -169,14 +164,11 @@ SUMS = {
     "wrong",
     [
         {"shape": (0, 3)},
-        {"shape": (3.0, 3)},
         {"places": ((0, 9),)},
         {"places": ((0, 0),)},
-        {"places": ((0, True),)},
         {"places": ((0,),)},
         {"values": ((1.0, math.nan),)},
         {"right": (1.0, 2.0)},
-        {"right": (math.inf,)},
         {"sense": ">="},
         {"tolerance": 1e-20},
     ],
@@ -250,29 +242,6 @@ def test_without_its_duals_the_bound_is_that_of_the_notions():
         )
 
 
-
-
-
-
-@pytest.mark.slow
-@for_each(
-    "start, name",
-    [
-        (np.eye(N), "frobenius"),
-        (np.eye(N)[::-1], "divergence"),
-        (EVEN, "with linear ones"),
-        (np.eye(N)[::-1], "with linear ones"),
-    ],
-)
-def test_kernels_from_anywhere_are_repaired(name, start):
-    asked = own(CURVED[name])
-    told = md.certify(start, PRIOR, HAMMING, md.PML(0.6), subject_to=asked)
-    best = md.design(PRIOR, HAMMING, md.PML(0.6), subject_to=asked)
-    assert told.value <= best.value + 1e-9
-    assert told.bound == pytest.approx(best.bound, abs=1e-9)
-    assert is_satisfied(CURVED[name], told.mechanism.kernel, 1e-8)
-
-
 def test_what_clashes_is_proved():
     """Every kernel whose entries are this even has an accuracy below the floors."""
     even = own(lambda K: cp.norm(K - EVEN, "fro") <= 0.2, name="nearly even")
@@ -292,21 +261,6 @@ def test_what_clashes_is_proved():
         md.design(PRIOR, HAMMING, apart[1], subject_to=apart[0])
 
 
-
-
-@pytest.mark.slow
-def test_kinks_leave_an_honest_gap():
-    """One gradient of a nuclear norm does not show what others do; the bound holds all the same."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
-        found = md.design(
-            PRIOR, UTILITY, md.PML(0.6), subject_to=own(lambda K: cp.normNuc(K) <= 1.3)
-        )
-    best = optimum(md.PML(0.6), lambda K: cp.normNuc(K) <= 1.3)
-    assert found.value == pytest.approx(best, abs=1e-6)
-    assert best - 1e-9 <= found.bound < best + 1e-2
-
-
 def test_symbols_without_mass_and_other_outputs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -317,21 +271,6 @@ def test_symbols_without_mass_and_other_outputs():
     narrow = own(lambda K: cp.norm(K[:, 1]) <= 0.5)
     found = md.design(PRIOR, HAMMING, md.PML(1), ["a", "b"], subject_to=narrow)
     assert np.linalg.norm(found.mechanism.kernel[:, 1]) <= 0.5 + 1e-8
-    assert found.gap < 1e-6
-
-
-
-
-def test_the_worst_case_of_several_utilities():
-    turned = md.utility.Matrix(np.eye(N)[::-1], PRIOR.labels)
-    utility = md.utility.WorstCase([UTILITY, turned])
-    function = CURVED["frobenius"]
-    found = md.design(PRIOR, utility, md.PML(0.6), subject_to=own(function))
-    K = cp.Variable((N, N))
-    values = [cp.sum(cp.multiply(P[:, None] * u, K)) for u in (GAINS, np.eye(N)[::-1])]
-    asked = [*dense(md.PML(0.6), K), function(K)]
-    best = cp.Problem(cp.Maximize(cp.minimum(*values)), asked).solve(solver="CLARABEL")
-    assert found.value == pytest.approx(best, abs=1e-6)
     assert found.gap < 1e-6
 
 
@@ -370,15 +309,10 @@ PARAMETER = cp.Parameter(name="level", value=0.3)
     [
         (lambda K: cp.norm(K) >= 1, ["convex"]),
         (lambda K: cp.square(K) == 1, ["convex"]),
-        (lambda K: cp.multiply(K, K) <= 1, ["convex"]),
         (lambda K: K <= OTHER, ["another variable, other"]),
-        (lambda K: OTHER <= 1, ["another variable, other"]),
         (lambda K: K <= PARAMETER, ["a parameter, level"]),
         (lambda K: cp.Constant(1) <= 2, ["without it"]),
-        (lambda K: True, ["True"]),
-        (lambda K: [K], ["K"]),
         (lambda K: "K <= 1", ["constraints"]),
-        (lambda K: None, ["None"]),
         (lambda K: cp.norm_inf(K) <= 0.5, ["gradients", "cvxpy.max(cvxpy.abs(K))"]),
         (lambda K: cp.PowCone3D(K[0], K[1], K[2], 0.3), ["PowCone3D"]),
     ],
@@ -413,8 +347,6 @@ def test_what_is_not_linear_cannot_be_saved(tmp_path):
         md.save(best_of("frobenius"), tmp_path / "found.json")
     assert not list(tmp_path.iterdir())
     md.save(best_of("frobenius").mechanism, tmp_path / "kernel.json")
-
-
 
 
 def test_gradients_that_are_none_are_found_out():

@@ -78,30 +78,6 @@ def test_distances_at_the_limit_are_compared_exactly(labels, limit):
     assert found == expected
 
 
-@given(st.integers(0, 10**6), st.sampled_from([0, 60]))
-def test_costs_and_errors_are_exact(seed, more):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 5))
-    weights = np.zeros((n, n), dtype=object)
-    for x in range(n):
-        cuts = np.sort(rng.integers(0, 2**BITS, n - 1)).tolist()
-        weights[x] = np.diff([0, *cuts, 2**BITS]).tolist()
-    prior = md.Prior.from_counts(rng.integers(1, 50, n))
-    mechanism = Mechanism.from_weights(weights << more, BITS + more, prior.labels)
-    costs = rng.normal(size=(n, n))
-    means = [
-        sum((Fraction(c) * int(w) for c, w in zip(a, b, strict=True)), Fraction(0)) / 2**BITS
-        for a, b in zip(costs.tolist(), weights, strict=True)
-    ]
-    mean = sum(prior.mass(x) * means[x] for x in range(n))
-    assert require.cost(costs, 0.25).excess(mechanism, prior)[0] == mean - Fraction(1, 4)
-    each = require.cost(costs, 0.25, each=True).excess(mechanism, prior)
-    assert each[0] == max(means) - Fraction(1, 4)
-    apart = require.equal_error([[prior.labels[0]], list(prior.labels[1:])], 0.25, costs=costs)
-    rest = sum(prior.mass(x) * means[x] for x in range(1, n)) / (1 - prior.mass(0))
-    assert apart.excess(mechanism, prior)[0] == abs(means[0] - rest) - Fraction(1, 4)
-
-
 def test_the_largest_entry_that_must_be_zero_is_named():
     prior = md.Prior.uniform(3)
     mechanism = Mechanism.from_weights([[4, 3, 1], [0, 8, 0], [2, 0, 6]], 3, prior.labels)

@@ -70,22 +70,6 @@ def test_the_best_of_every_choice_is_found_and_proved(seed, k, notion):
     assert found.certificate.kept[0].excess <= 0
 
 
-def test_with_other_requirements():
-    prior, utility = instance(4)
-    asked = [require.output(0, 0.2), require.at_most(1, 2, 0.3)]
-    found = md.design(
-        prior, utility, md.LDP(1.5), range(5), subject_to=[require.outputs(2), *asked]
-    )
-    wanted = best_of_all(prior, utility, md.LDP(1.5), 5, 2, asked)
-    assert found.value == pytest.approx(wanted, abs=1e-9)
-    assert found.gap < 1e-9
-    assert len(found.certificate.kept) == 3
-
-
-
-
-
-
 def test_a_search_that_is_cut_short_says_what_it_left_open(monkeypatch):
     from mechdesign.certificate import few_outputs
 
@@ -168,8 +152,6 @@ def test_covers_agree_with_every_choice_looked_at(seed):
         for chosen in itertools.combinations(range(m), size)
     )
     assert covers(parts, k) == wanted
-
-
 
 
 def stated():

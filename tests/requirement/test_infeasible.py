@@ -141,8 +141,6 @@ def test_a_few(part):
     assert said.count("possible") + said.count("impossible") > len(said) / 2
 
 
-
-
 # Known designs
 
 TRIDIAGONAL = (abs(np.subtract.outer(range(5), range(5))) <= 1).astype(float)
@@ -170,10 +168,6 @@ def test_neighbours_alone_need_a_level_of_log_two_under_pml():
     assert level == pytest.approx(math.log(2), abs=1e-7)
 
 
-
-
-
-
 def test_zeros_alone_have_words_for_their_proof():
     """Without a level that could be at fault: a symbol that may go nowhere."""
     nowhere = md.require.zero(2, None)
@@ -183,8 +177,6 @@ def test_zeros_alone_have_words_for_their_proof():
         md.design(FIVE, HAMMING, md.PML(0.6), subject_to=[nowhere, md.require.monotone()])
     assert caught.value.clash == (str(nowhere),)
     assert caught.value.levels == {}
-
-
 
 
 @for_each(
@@ -292,8 +284,6 @@ def edged(wish: Wish, rng: np.random.Generator) -> Wish:
 def test_extremes(part):
     said = [judge(extreme(number)) for number in range(part, 72, 6)]
     assert said.count("possible") >= 2
-
-
 
 
 def test_levels_take_a_handful_of_programs(monkeypatch):

@@ -118,5 +118,3 @@ def test_a_clash_with_other_requirements_is_proved():
         f["state"] for f in verify.check(json.dumps(to_json(caught.value.proof)).encode()).claims
     }
     assert states == {"proved"}
-
-

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each
 
 import mechdesign as md
 from mechdesign import require
@@ -52,8 +52,6 @@ def test_prices_add_up_to_the_derivative_in_the_right_hand_side(name, notion):
         slope = math.fsum(limit.price for limit in md.binding(design).limits)
     wanted = slope_by_differences(prior, NOTIONS[notion], make, at)
     assert slope == pytest.approx(wanted, rel=1e-4, abs=2e-6)
-
-
 
 
 @for_each("level", [0.3, 0.9])
@@ -126,8 +124,6 @@ def test_a_requirement_of_every_outcome_has_a_price():
     assert wanted > 0.01
 
 
-
-
 def test_prices_are_shown():
     asked = [require.at_least("d", "d", 0.9), require.output("a", 0.1, 0.2)]
     design = md.design(problem(3), md.utility.Hamming(), md.PML(0.9), subject_to=asked)
@@ -135,9 +131,3 @@ def test_prices_are_shown():
     assert "P(d | d) at least 0.9 (lower)" in repr(found)
     assert "limits of requirements carry one" in found._repr_html_()
     assert [row["end"] for row in found.limit_rows()].count("lower") == 1
-
-
-
-
-def test_what_has_no_prices_is_refused():
-    refused(lambda: md.binding(3), "a Design with its certificate")

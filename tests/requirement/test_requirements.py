@@ -76,8 +76,19 @@ def test_every_registered_requirement_is_drawn():
     assert {cls.__name__ for cls in own - drawn} == elsewhere
 
 
+def off_by(wish, weights):
+    """By how much the row that is broken most is."""
+    found = [Fraction(0)] if not wish.rows else []
+    for row in wish.rows:
+        value = row.value(weights.tolist(), BITS)
+        found += [row.low - value] if row.low is not None else []
+        found += [value - row.high] if row.high is not None else []
+    return max(found)
+
+
 @for_each("name", WISHES)
 def test_limits_excess_and_definition_agree_on_kernels(name):
+    """Entries that are forbidden together are one limit, the sum of them; others are row by row."""
     rng = np.random.default_rng([11, list(WISHES).index(name)])
     verdicts = set()
     for _ in range(TRIES):
@@ -89,6 +100,7 @@ def test_limits_excess_and_definition_agree_on_kernels(name):
             excess, where = requirement.excess(found, prior)
             plain = all(row.is_kept(weights.tolist(), BITS) for row in wish.rows)
             assert (excess <= 0) == plain, where
+            assert excess == off_by(wish, weights) or max(excess, off_by(wish, weights)) <= 0
             if not requirement.is_local:
                 assert all(limit.is_kept(weights, BITS) for limit in limits) == plain
             check = requirement.check(found, prior)
@@ -96,13 +108,13 @@ def test_limits_excess_and_definition_agree_on_kernels(name):
             assert Fraction(check.excess) >= excess
             assert where
             verdicts.add(plain)
+        text = requirement.description
+        assert text == str(requirement)
+        assert 5 < len(text) < 300
+        assert not {"\n", "None", "nan"} & {text, *text.split()}
+        again = requirement_from_json(json.loads(json.dumps(requirement_to_json(requirement))))
+        assert (again, hash(again)) == (requirement, hash(requirement))
     assert verdicts == {True, False}, "one of the verdicts never came"
-
-
-
-
-
-
 
 
 LABELS = [1, 1.5, "inf", "nan", "", "a\nb", ("a", 2), (), True, "1"]
@@ -136,78 +148,34 @@ BAD = {
     "zero of two kinds": lambda r: r.zero("a", "b", farther_than=1),
     "distance alone": lambda r: r.zero("a", "b", distance=EYE),
     "pattern with NaN": lambda r: r.zero(pattern=EYE * math.nan),
-    "pattern of one row": lambda r: r.zero(pattern=[1, 0, 1]),
-    "pattern that is ragged": lambda r: r.zero(pattern=[[1, 0], [1]]),
-    "pattern of nothing": lambda r: r.zero(pattern=[[]]),
-    "pattern of text": lambda r: r.zero(pattern=[["x"]]),
-    "complex pattern": lambda r: r.zero(pattern=[[1j]]),
-    "negative distance": lambda r: r.zero(farther_than=-1),
-    "distance NaN": lambda r: r.zero(farther_than=math.nan),
     "floor above one": lambda r: r.at_least("a", "a", 1.0001),
-    "floor below zero": lambda r: r.at_least("a", "a", -1e-9),
-    "floor NaN": lambda r: r.at_least("a", "a", math.nan),
-    "floor of text": lambda r: r.at_least("a", "a", "0.5"),
-    "floor of truth": lambda r: r.at_least("a", "a", True),
-    "ceiling infinite": lambda r: r.at_most("a", "a", math.inf),
-    "no floor": lambda r: r.at_least("a", "a", None),
     "no diagonal": lambda r: r.diagonal(),
     "diagonal swapped": lambda r: r.diagonal(0.6, 0.5),
-    "diagonal NaN": lambda r: r.diagonal({"a": math.nan}),
-    "cost NaN": lambda r: r.cost(EYE * math.nan, 1),
-    "cost limit infinite": lambda r: r.cost(EYE, math.inf),
-    "cost of one row": lambda r: r.cost([1, 2], 1),
     "invariance too sharp": lambda r: r.invariant(1e-16),
-    "invariance negative": lambda r: r.invariant(-1),
-    "invariance at zero": lambda r: r.invariant(0.0),
-    "share swapped": lambda r: r.output("a", 0.5, 0.4),
-    "share above one": lambda r: r.output("a", 0.5, 1.4),
     "one group": lambda r: r.equal_error([["a", "b"]], 0.1),
-    "an empty group": lambda r: r.equal_error([["a"], []], 0.1),
     "groups of text": lambda r: r.equal_error("ab", 0.1),
-    "groups exactly": lambda r: r.equal_error([["a"], ["b"]], 0),
-    "groups NaN": lambda r: r.equal_error([["a"], ["b"]], math.nan),
     "unbiased by a list": lambda r: r.unbiased([1, 2]),
-    "unbiased NaN": lambda r: r.unbiased({"a": math.nan}),
-    "unbiased too sharp": lambda r: r.unbiased({"a": 1}, 1e-15),
-    "symmetric too sharp": lambda r: r.symmetric(1e-15),
     "no such sense": lambda r: r.rows(EYE, "<", 1),
-    "rows NaN": lambda r: r.rows(EYE, "<=", math.nan),
     "rows and numbers": lambda r: r.rows([EYE, EYE], "<=", [1]),
     "rows too sharp": lambda r: r.rows(EYE, "==", 1, tolerance=1e-16),
     "every output, signs": lambda r: r.every_output({"a": 2, "b": -1}),
-    "every output by a list": lambda r: r.every_output([1]),
-    "every output NaN": lambda r: r.every_output({"a": math.nan, "b": -1}),
-    "labels in an array": lambda r: r.zero(np.array(["a", "b"]), "b"),
     "labels in a list": lambda r: r.at_least("a", ["b"], 0.5),
     "NaN for a label": lambda r: r.zero(math.nan, "b"),
     "share of no output": lambda r: r.output(None, 0.1),
-    "cost of each in words": lambda r: r.cost(EYE, 1, each="no"),
-    "groups of numbers": lambda r: r.equal_error([1, 2], 0.1),
     "groups spelt out": lambda r: r.equal_error(["ab", "c"], 0.1),
-    "unbiased by nothing": lambda r: r.unbiased({}),
-    "rows of a number": lambda r: r.rows(1, "<=", [1]),
     "rows of ragged numbers": lambda r: r.rows([EYE], "<=", [[1, 2], [3]]),
-    "rows of text": lambda r: r.rows(EYE, "<=", "1"),
-    "sense of an array": lambda r: r.rows(EYE, EYE, 1),
-    "rows of a numbered name": lambda r: r.rows(EYE, "<=", 1, name=5),
 }
 #: Requirements that are well made and do not fit the design.
 MISFITS = {
     "no such symbol": lambda r: r.zero("z", "a"),
     "no such output": lambda r: r.zero("a", "z"),
-    "number for text": lambda r: r.at_least(0, "a", 0.5),
     "no such diagonal": lambda r: r.diagonal({"z": 0.5}),
     "pattern of another shape": lambda r: r.zero(pattern=np.ones((2, 3))),
-    "distance of another shape": lambda r: r.zero(farther_than=1, distance=np.ones((4, 4))),
-    "cost of another shape": lambda r: r.cost(np.ones((3, 2)), 1),
-    "rows of another shape": lambda r: r.rows(np.ones((2, 2)), "<=", 1),
-    "no such share": lambda r: r.output("z"),
     "no such group": lambda r: r.equal_error([["a"], ["z"]], 0.1),
     "costs of groups of another shape": lambda r: r.equal_error(
         [["a"], ["b"]], 0.1, costs=np.ones((2, 2))
     ),
     "values that lack": lambda r: r.unbiased({"a": 1.0}),
-    "no such coefficient": lambda r: r.every_output({"a": 1, "z": -2}),
 }
 
 
@@ -225,8 +193,6 @@ def test_what_does_not_fit_is_refused_by_the_design(name):
     )
     kernel = md.Mechanism(EYE, PRIOR.labels, PRIOR.labels)
     refused(lambda: requirement.check(kernel, PRIOR), error=RequirementError)
-
-
 
 
 NUMBERS = [Fraction(1, 3), Decimal("0.3"), np.float32(0.3), np.array(0.3), np.float64(0.3)]
@@ -265,8 +231,6 @@ def test_numbers_of_every_kind_are_designed_for_and_saved(name, number):
 @for_each("given", ["zero", 1, [md.LDP(1)], [None], md.requirement.Monotone, [[]], {"a": 1}])
 def test_what_is_none_is_refused(given):
     refused(lambda: md.design(PRIOR, HAMMING, md.LDP(1), subject_to=given), error=RequirementError)
-
-
 
 
 def test_repetitions_count_once():

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each, slow_but
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.program.problem import state_problem
@@ -47,18 +47,6 @@ def test_conditions_that_say_the_same_count_once():
     found = basic_solution(twice, masses)
     assert np.count_nonzero(found) <= 5
     assert rows @ found == pytest.approx(rows @ masses, rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("notion", slow_but(1, [md.LDP(1), md.PML(1), md.LIP(1)]), ids=str)
-def test_designs_of_many_symbols_have_few_outputs(notion):
-    n = 15
-    prior = md.Prior.from_counts(np.round(1e6 / np.arange(1, n + 1)).astype(int).tolist())
-    found = md.design(prior, md.utility.Estimation(), notion)
-    assert found.mechanism.shape[1] <= n * (n + 1) // 2 + 1
-    assert found.gap <= 1e-6
-    assert all(check.verdict is md.Verdict.YES for check in found.certificate.checks)
-    assert len(set(found.mechanism.outputs)) == found.mechanism.shape[1]
 
 
 def test_outputs_stay_where_leaving_them_out_takes_longer_than_there_is_time(monkeypatch):

@@ -79,15 +79,6 @@ def test_a_kernel_of_a_solver_in_floats_is_made_exactly_private():
     assert told.value == pytest.approx(top, abs=1e-7)
 
 
-def test_where_no_method_designs_the_kernel_is_certified_with_a_plain_bound():
-    """Sub-convex utilities under a notion of sums have no method, but checks and values."""
-    utility = md.utility.MutualInformation()
-    told = md.certify(IDENTITY, PRIOR, utility, md.MaximalLeakage(0.3))
-    assert told.certificate.checks[0].verdict is Verdict.YES
-    assert told.certificate.solver == "given, bounded without duals"
-    assert told.bound == pytest.approx(-(PRIOR.probabilities @ np.log(PRIOR.probabilities)))
-
-
 # Bounds
 
 

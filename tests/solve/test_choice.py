@@ -91,7 +91,7 @@ def test_size_decides_between_the_general_methods():
         prior = md.Prior.from_counts(rng.integers(1, 99, n).tolist())
         for privacy in (md.LIP(0.3), md.LDP(0.5), [md.LIP(0.3), md.LDP(0.5)]):
             asked = problem(prior, privacy, md.utility.Distance("absolute"))
-            methods = ordered_methods(asked.program)[len(CLOSED_FORMS) :]
+            methods = [*ordered_methods(asked.program)][len(CLOSED_FORMS) :]
             general = [m.name for m in methods if m.refusal(asked.program) is None]
             chosen = choose(asked).method.name
             if n * n <= most:

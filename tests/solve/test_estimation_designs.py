@@ -163,19 +163,6 @@ def test_a_naive_program_finds_the_same_on_many(seed):
 # The adversary
 
 
-@for_each("kind", [md.LDP, md.PML, md.LIP, md.PMC])
-@for_each("level", [1e-4, 30.0])
-def test_extreme_levels(kind, level):
-    found = designed(harmonic(4), kind(level))
-    open_risk = 1 - sum(found.prior.probabilities**2)
-    if level == 30:
-        assert found.risk == pytest.approx(open_risk, rel=1e-6)
-    else:
-        # Risks grow as 1/ε²: a hundredth of the level takes 10,000 times the reports.
-        near = designed(harmonic(4), kind(1e-2))
-        assert found.risk / near.risk == pytest.approx(1e4, rel=0.2)
-
-
 def test_two_symbols_and_one():
     two = designed(md.Prior([0.7, 0.3]), md.LDP(1))
     flip = math.e / (1 + math.e)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,9 +12,6 @@ from estimation_cases import designed, harmonic
 
 import mechdesign as md
 from mechdesign.certificate.estimation import symmetric_bound
-from mechdesign.certificate.quadratic import cuts as pricing_cuts
-from mechdesign.certificate.quadratic.cuts import Cuts
-from mechdesign.certificate.quadratic.pricing import QuadraticPricing
 from mechdesign.errors import GapWarning
 from mechdesign.program.problem import state_problem
 from mechdesign.solve.estimation import generation
@@ -124,28 +120,7 @@ def test_many_symbols_are_solved_to_a_ten_thousandth(notion, n, monkeypatch):
     assert 0 <= found.gap <= 1e-4
 
 
-def test_bounds_know_that_sums_of_symbols_are_whole(monkeypatch):
-    """Without that they leave a few thousandths under LDP."""
-    program = state_problem(harmonic(20), Estimation(), md.LDP(1)).program
-    pricing = QuadraticPricing(program.cone, program.survey.truth)
-    best, losses = 65.3538012, program.survey.losses
-    assert best * (1 - 1e-6) <= pricing.relaxed(losses).value <= best
-    monkeypatch.setattr(pricing_cuts, "_sums", lambda moments: Cuts.none(len(moments) - 1))
-    assert pricing.relaxed(losses).value <= best * (1 - 1e-3)
-
-
 # Extreme rays of cones
-
-
-@pytest.mark.parametrize("n", [3, 6, 20])
-def test_symmetry_bounds_lists_of_notions_too(n):
-    notions = [md.LDP(1), md.PML(0.5)]
-    prior = md.Prior.uniform(n)
-    bound = symmetric_bound(state_problem(prior, Estimation(), notions).program)
-    alone = [symmetric_bound(state_problem(prior, Estimation(), one).program) for one in notions]
-    assert bound <= min(alone) * (1 - Fraction(1, 10**12))
-    if n < 10:
-        assert md.design(prior, Estimation(), notions).value <= bound
 
 
 def test_a_search_cut_short_is_as_good_as_subset_selection():

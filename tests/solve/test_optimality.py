@@ -342,24 +342,6 @@ def test_a_certificate_says_what_it_rests_on():
     assert twice.bound == pytest.approx(2 * own.bound, rel=1e-9)
 
 
-@for_each("cls", [md.PMC, md.LDP])
-@for_each("level", [1e-14, 1e-9, 1e-6, 0.3, 709.0, 710.0, 745.0, 2000.0])
-def test_column_functions_of_two_symbols_are_bounded_by_the_exact_optimum(cls, level):
-    """Where the two edges nearly coincide, their shares in floats gave a bound below the value;
-    factors beyond all floats were multiplied by zero.
-    """
-    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
-    found = quiet(md.Prior([0.5, 0.5]), largest, cls(level))
-    with localcontext() as context:
-        context.prec = MANY_DIGITS
-        tight = (-Decimal(level)).exp()
-        optimum = 2 - tight if cls is md.PMC else 2 / (1 + tight)
-        assert Decimal(found.value) <= optimum * (1 + Decimal(2) ** -52)
-        assert Decimal(found.bound) >= optimum
-    assert found.gap < 1e-12
-    assert found.status == "optimal"
-
-
 # Bounds by a search
 
 

@@ -52,13 +52,3 @@ def test_the_smallest_level_of_a_risk_is_proved_from_both_sides(family, name):
     assert found.bound_below < -3
     kernel = found.design.mechanism
     assert asked.risk(kernel, ABC) == pytest.approx(found.design.risk, rel=1e-12)
-
-
-@for_each("name", TRUTHS)
-def test_plans_and_comparisons_take_every_truth(name):
-    asked = Estimation(truth=TRUTHS[name])
-    designed = md.design(ABC, asked, md.PML(1))
-    few, many = md.plan(designed, reports=1000), md.plan(designed, reports=4000)
-    assert many.standard_errors == pytest.approx(few.standard_errors / 2, rel=1e-9)
-    table = md.compare(ABC, {"it": asked}, [md.PML], [1.0])
-    assert table.points[0].risk == pytest.approx(designed.risk, rel=1e-9)

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks import for_each, slow_but
-from plain_check import Asked, Claim, Opinion, best_private_value, check, exp_between
+from plain_check import Asked, Claim, Opinion, best_private_value, check
 from random_designs import INFORMATIONS, MAKERS, Asking, Tally, claim_of, judge, random_asking
 
 import mechdesign as md
@@ -174,18 +174,6 @@ def test_a_consistent_claim_of_a_poor_kernel_is_found(n, name):
 
 
 # Its parts, against numbers known otherwise
-
-
-def test_exponentials_are_enclosed():
-    import flint
-
-    for level in (Fraction(1e-14), Fraction(1, 3), Fraction(1), Fraction(30), Fraction(2000)):
-        low, high = exp_between(level, 60)
-        with flint.ctx.workprec(4000):
-            truth = flint.arb(flint.fmpq(level.numerator, level.denominator)).exp()
-            assert flint.arb(flint.fmpq(low.numerator, low.denominator)) < truth
-            assert flint.arb(flint.fmpq(high.numerator, high.denominator)) > truth
-        assert (high - low) / low < Fraction(1, 10**57)
 
 
 @for_each(

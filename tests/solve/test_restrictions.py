@@ -69,23 +69,6 @@ def test_general_methods_agree_with_a_naive_program(name, seed):
     assert certificate.value <= certificate.bound
 
 
-def test_upper_bounds_on_the_lift_leave_entries_of_zero():
-    """Under PML an entry can be zero while the rest of its column is not."""
-    rng = np.random.default_rng(15)
-    for _ in range(20):
-        n = int(rng.integers(3, 6))
-        prior = md.Prior.from_counts(random_masses(rng, n, "dirichlet"))
-        problem = state_problem(prior, md.utility.Matrix(random_gains(rng, n, n)), md.PML(1.5))
-        forbidden = rng.random((n, n)) < 0.2
-        forbidden[:, 0] = False
-        problem = with_forbidden(problem, forbidden)
-        mechanism, certificate = certify(
-            problem, find_method("highs-simplex").solve(problem.program)
-        )
-        assert not mechanism.weights[forbidden].any()
-        assert certificate.gap < 1e-9
-
-
 def test_a_kernel_that_breaks_a_restriction_is_withheld():
     prior = md.Prior.uniform(2)
     problem = state_problem(prior, md.utility.Hamming(), md.LDP(1))

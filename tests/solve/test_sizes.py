@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -11,13 +10,10 @@ from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import prior as prior_module
-from mechdesign import storage
-from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, PriorError, StorageError
 from mechdesign.exact import read_fraction, read_integer, write_fraction, write_integer
 from mechdesign.files import parse_json
 from mechdesign.privacy.databases import counts_of
-from mechdesign.storage import from_json, to_json
 
 MILLION = 10**6
 
@@ -97,36 +93,7 @@ def test_measured_numbers_and_identifiers_are_asked_about():
         assert len(md.Prior.from_data(column, max_symbols=len(column))) == len(column)
 
 
-def test_a_thousand_values_are_the_most_that_are_not_asked_about():
-    with pytest.raises(DataError, match="at most 1,000 different values"):
-        md.Prior.from_data(list(range(1001)) * 3)
-
-
-def test_shares_of_groups_count_nobody(tmp_path):
-    """Weights that sum to one are no count of people, which many groups would outnumber."""
-    path = tmp_path / "shares.csv"
-    path.write_text("g,share\n" + "\n".join(f"g{i},{1 / 300}" for i in range(300)) + "\n")
-    assert len(md.Prior.from_csv(path, "g", weights="share")) == 300
-    path.write_text("g,share\n" + "\n".join(f"g{i},{1 / 1001}" for i in range(1001)) + "\n")
-    with pytest.raises(DataError, match=r"got 1,001 \(a measured"):
-        md.Prior.from_csv(path, "g", weights="share")
-
-
 # Files
-
-
-def test_loading_reads_a_row_of_weights_at_once(monkeypatch):
-    """Each exact check is made once, and no weight is looked at by itself."""
-    content = json.loads(
-        json.dumps(to_json(md.design(md.Prior.uniform(40), md.utility.Hamming(), md.LDP(1))))
-    )
-    single = Counted(storage.read_integer)
-    monkeypatch.setattr(storage, "read_integer", single)
-    check = Counted(md.LDP.check)
-    monkeypatch.setattr(md.LDP, "check", lambda *arguments: check(*arguments))
-    assert from_json(content).mechanism.shape == (40, 40)
-    assert check.calls == 1
-    assert single.calls < 40
 
 
 NO_NUMBERS = ["1/0", "1/-2", "0x10", "1_000", "", "nan", "inf", "1/2/3", "1e5e5", "٣"]
@@ -147,15 +114,6 @@ def test_ordinary_numbers_are_read_exactly(word):
 def test_long_integers_are_written_as_they_are_read(value):
     assert read_integer(write_integer(value)) == value
     assert read_fraction(write_fraction(Fraction(value, 3**9001))) == Fraction(value, 3**9001)
-
-
-def test_json_that_is_no_prior_says_what_a_prior_looks_like(tmp_path, capsys):
-    for text in ('{"a": 0.5', "[" * 70 + "]" * 70, '{"a": 1, "a": 0}', "\ufeff[1]"):
-        (tmp_path / "p.json").write_text(text, encoding="utf-8")
-        assert main(["design", "--prior", str(tmp_path / "p.json"), "-p", "ldp:1"]) == 2
-        said = capsys.readouterr().err
-        assert ("kernel" in said, "saved design" in said) == (False, False)
-        assert '{"a": 0.5, "b": 0.5}' in said or "byte-order mark" in said
 
 
 def test_json_is_read_to_a_depth_and_no_deeper():

@@ -165,20 +165,6 @@ def test_duals_of_limits_are_the_change_of_the_optimum_with_their_ends():
 
 
 @for_each("notion", NOTIONS)
-def test_a_warm_start_without_requirements_does_not_mislead(notion):
-    kinds = ["floors", "cost"]
-    prior, utility, privacy, subject_to = random_problem([5, 8], notion, kinds, n=20)
-    free = state_problem(prior, utility, privacy).program
-    asked_for = state_problem(prior, utility, privacy, subject_to=subject_to).program
-    method = Structured()
-    cold_free, cold = method.solve(free), method.solve(asked_for)
-    for program, start, expected in ((asked_for, cold_free, cold), (free, cold, cold_free)):
-        found = program.value(method.solve(program, start).kernel)
-        scale = program.gain_range
-        assert found == pytest.approx(program.value(expected.kernel), abs=1e-8 * scale)
-
-
-@for_each("notion", NOTIONS)
 def test_what_is_impossible_is_no_answer(notion):
     prior, utility, privacy, _ = random_problem([5, 9], notion, [], n=10)
     subject_to = [require.at_least(0, y, 0.15) for y in range(10)]

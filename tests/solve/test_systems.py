@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from checks import for_each, pairwise_cases
 
-from mechdesign.solve.interior_point.systems import Reduced, Whole, factorise, work_reduced
+from mechdesign.solve.interior_point.systems import Reduced, Whole
 
 
 def system(linked, seed=0, n=60, m=7, bound=0):
@@ -47,12 +47,3 @@ def test_both_solve_the_system(linked, bound, seed):
         off = product(diagonal, up, down, x) - b
         assert np.abs(off).max() < 1e-6 * np.abs(b).max()
     np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6 * np.abs(whole).max())
-
-
-def test_the_cheaper_one_is_taken():
-    for n, m, cls in ((40, 2, Whole), (300, 10, Reduced), (300, 290, Whole)):
-        p, diagonal, own, up, down, roots = system(True, n=n, m=m)
-        found = factorise(diagonal, up, 0.0, own=own, down=down, p=p, roots=roots)
-        assert isinstance(found, cls)
-    assert work_reduced(1000, 40, 0, 40) < 0.1
-    assert work_reduced(1000, 1000, 1000, 0) > 1

@@ -133,26 +133,6 @@ def test_reports_of_forms_with_and_without_the_question_count_together(designs):
 # What is given away
 
 
-def test_neither_prior_nor_truth_nor_weights_are_in_the_file(designs):
-    weights = [0.12345678901, 0.98765432109]
-    rows = [[1, 1, 0, 0], [0, 1, 0, 1]]
-    found = md.design(COUNTED, Estimation(rows, weights, PILOT), md.LDP(1.25))
-    for one in (found, designs["truth"], designs["named"]):
-        text = json.dumps(content_of(one))
-        numbers = [*COUNTED.weights, *PILOT.values(), *weights]
-        numbers += [repr(v) for v in COUNTED.probabilities.tolist()]
-        numbers += [repr(v / sum(PILOT.values())) for v in PILOT.values()]
-        for number in numbers:
-            assert str(number) not in text
-        # A control: the whole file has them.
-        assert str(COUNTED.weights[0]) in json.dumps(to_json(one))
-    assert str(weights[0]) in json.dumps(to_json(found))
-    assert content_of(found).keys() == {
-        "format", "schema", "version", "kind", "mechanism", "notions", "questions", "answers",
-        "fingerprint", "digest",
-    }  # fmt: skip
-
-
 def test_files_of_one_kernel_and_question_are_the_same_whatever_they_were_made_of(designs):
     """Nothing of prior, truth and weights has come through: no byte depends on them."""
     kernel = designs["truth"].mechanism

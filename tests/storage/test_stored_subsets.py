@@ -53,15 +53,6 @@ def test_what_is_saved_is_loaded(selection, tmp_path):
         md.save(selection, path)
 
 
-@for_each("make", [grouped, lambda: md.subset_selection(1000, md.LIP(1))])
-def test_the_same_reports_come_from_the_file(make, tmp_path):
-    selection = make()
-    md.save(selection, tmp_path / "many.json")
-    symbols = [*selection.inputs[::7], *selection.inputs[:5]] * 8
-    again = md.Sampler(md.load(tmp_path / "many.json"), rng=3).draw(symbols)
-    assert again == md.Sampler(selection, rng=3).draw(symbols)
-
-
 def changed(content, path, value):
     """The content with one value replaced and a fitting digest."""
     found = json.loads(json.dumps(content))

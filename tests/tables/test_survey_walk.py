@@ -140,8 +140,7 @@ def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
     """A design of a file has sorted labels; low < medium < high is what the column says."""
     levels = ["low", "medium", "high"]
     values = ["high", "low", "medium", "low"] * 9
-    prior = md.Prior.uniform(sorted(levels))
-    made = md.design(prior, md.utility.Hamming(), md.LDP(3), levels)
+    made = md.design(md.Prior.uniform(sorted(levels)), md.utility.Hamming(), md.LDP(3), levels)
     frame = pd.DataFrame({"x": pd.Categorical(values, levels, ordered=True)})
     coded = pa.DictionaryArray.from_arrays([levels.index(v) for v in values], levels, ordered=True)
     table = pa.table({"x": pa.chunked_array([coded[:5], coded[5:]])})
@@ -151,8 +150,21 @@ def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
         assert (out.type if given is table else out.dtype) == kind
         assert md.Prior.from_data(out).labels == tuple(levels)
     pa.parquet.write_table(table, tmp_path / "t.parquet")
-    md.privatize_file(tmp_path / "t.parquet", tmp_path / "o.parquet", "x", made, ledger=False)
-    assert md.Prior.from_data(tmp_path / "o.parquet", "x").labels == tuple(levels)
+    for name in ("o.parquet", "o.csv", "o.tsv.gz"):
+        out = tmp_path / name
+        md.privatize_file(tmp_path / "t.parquet", out, "x", made, ledger=False, rng=1)
+        assert md.Prior.from_data(out, "x").labels == tuple(levels)
+        assert open_table(out).schema.field("x").type.ordered
+        assert md.estimate(out, made, "x").values.sum() == pytest.approx(1)
+    # The note beside a text file tells it. What was not written with it is refused, quoted nowhere.
+    note = Path(f"{out}.receipt.json")
+    told = json.loads(note.read_text())
+    assert told["types"] == {"x": {"ordered": levels}}
+    for wrong in ({"ordered": ["low", "high"]}, {"ordered": ["a", "a"]}, {"ordered": [1]}, {}, 7):
+        note.write_text(json.dumps(told | {"types": {"x": wrong}}))
+        with pytest.raises(DataError, match="expected") as refused:
+            md.Prior.from_data(out, "x")
+        assert "medium" not in str(refused.value)
 
 
 def test_frames_of_text_have_the_labels_of_a_design_of_dates_times_and_decimals(tmp_path):
@@ -192,38 +204,6 @@ def test_frames_of_text_have_the_labels_of_a_design_of_dates_times_and_decimals(
         for wrong in ("2024-02-30", "snan", "", "x", 5.5, b"1"):
             with pytest.raises(DataError, match="expected"):
                 md.privatize(pd.DataFrame({name: [wrong]}), name, made)
-
-
-def test_the_order_of_categories_is_kept_in_text(tmp_path):
-    """The note beside a text file tells it."""
-    levels = ["low", "medium", "high"]
-    made = md.randomised_response(md.Prior.uniform(sorted(levels)), 1)
-    frame = pd.DataFrame(
-        {"x": pd.Categorical(["high", "low", "medium"] * 90, levels, ordered=True)}
-    )
-    frame.to_parquet(tmp_path / "t.parquet")
-    for name in ("o.csv", "p.tsv.gz"):
-        out = tmp_path / name
-        md.privatize_file(tmp_path / "t.parquet", out, "x", made, ledger=False, rng=1)
-        assert md.Prior.from_data(out, "x").labels == tuple(levels)
-        table = open_table(out)
-        assert table.schema.field("x").type.ordered
-        assert md.estimate(out, made, "x").values.sum() == pytest.approx(1)
-        # What was not written with it is refused, and quoted nowhere.
-        note = Path(f"{out}.receipt.json")
-        told = json.loads(note.read_text())
-        assert told["types"] == {"x": {"ordered": levels}}
-        for wrong in (
-            {"ordered": ["low", "high"]},
-            {"ordered": ["a", "a"]},
-            {"ordered": [1]},
-            {},
-            7,
-        ):
-            note.write_text(json.dumps(told | {"types": {"x": wrong}}))
-            with pytest.raises(DataError, match="expected") as refused:
-                md.Prior.from_data(out, "x")
-            assert "medium" not in str(refused.value)
 
 
 def test_every_command_is_told_how_text_is_written(tmp_path, capsys):

@@ -184,18 +184,6 @@ def test_broken_utility_fails(cls, part):
 # Each utility by its definition
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 def test_bayes_gain_is_what_an_optimal_decoder_gains():
     """Merging outcomes by the action they lead to loses nothing: a decoder on top adds nothing."""
     rng = np.random.default_rng(0)
@@ -222,8 +210,6 @@ def test_shifts_and_scales_pass_through():
         assert other.gap < 1e-9
 
 
-
-
 def test_outputs_can_be_chosen():
     prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
     found = md.design(prior, md.utility.Hamming(), md.PML(0.3), outputs=["a", "c"])
@@ -231,10 +217,6 @@ def test_outputs_can_be_chosen():
     table = md.utility.Matrix(np.eye(3), outputs=["x", "y", "z"])
     kept = md.design(prior, table, md.PML(0.3), outputs=["z", "x"])
     np.testing.assert_array_equal(table.gains(prior, kept.mechanism.outputs), np.eye(3)[:, [2, 0]])
-
-
-
-
 
 
 def test_what_is_not_a_problem():
@@ -252,5 +234,3 @@ def test_what_is_not_a_problem():
 
     with pytest.raises(UtilityError, match="linear utility"):
         state_problem(prior, Odd(), notion)
-
-

@@ -86,8 +86,6 @@ def test_a_linear_utility_of_ones_own(outside, tmp_path):
     assert "quantile of a numeric secret" in goal.description
 
 
-
-
 def test_another_meaning_of_a_class_is_noticed(outside, tmp_path):
     """Gains that the class does not give here are kept as a matrix."""
     _, content = kept(

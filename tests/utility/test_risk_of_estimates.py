@@ -51,8 +51,6 @@ def test_subset_selection_has_the_published_risk(n, d, level):
     assert Estimation().value(found, prior) == -Estimation().risk(found, prior)
 
 
-
-
 def test_symbols_that_are_not_told_apart_have_an_infinite_risk():
     coarse = md.Mechanism([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], ["a", "b", "c"])
     assert Estimation().risk(coarse, ABC) == math.inf
@@ -80,8 +78,6 @@ def test_more_noise_never_helps():
         prior = md.Prior(rng.dirichlet(np.ones(4)))
         asked = Estimation(rng.normal(size=(2, 4)))
         assert asked.risk(kernel @ channel, prior) >= asked.risk(kernel, prior) * (1 - 1e-12)
-
-
 
 
 def test_forms_of_one_question_are_the_same():
@@ -162,18 +158,12 @@ def test_symbols_without_mass_are_left_out():
     [
         lambda: Estimation("a").risk(md.Mechanism(np.eye(3), ABC.labels), ABC),  # no such column
         lambda: Estimation([[1, math.nan]]),
-        lambda: Estimation([[]]),
-        lambda: Estimation([[1, 2], [1]]),
         lambda: Estimation(3 + 1j),
         lambda: Estimation(weights=[1, -1]),
-        lambda: Estimation(weights=[0, 0]),
         lambda: Estimation(weights=[[1, 2], [2, 1]]),
-        lambda: Estimation(weights=[[1, 0], [1, 1]]),
-        lambda: Estimation(weights="1"),
         lambda: Estimation(weights=[1e100]),
         lambda: Estimation(truth="all"),
         lambda: Estimation(truth=[0, 0]),
-        lambda: Estimation(truth=[1, -1]),
         lambda: Estimation(names="ab"),
     ],
 )
@@ -199,8 +189,6 @@ def test_what_is_no_question_is_refused(make):
 def test_what_does_not_fit_the_prior_is_refused(asked):
     with pytest.raises((UtilityError, DataError)):
         asked.survey(ABC)
-
-
 
 
 @pytest.mark.parametrize(("outputs", "error"), [(True, RequirementError), (4.5, RequirementError)])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import re
-from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,12 +13,8 @@ import pytest
 from checks import for_each
 
 import mechdesign as md
-from mechdesign.certificate.certificate import examine
 from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
-from mechdesign.program.duals import Duals
-from mechdesign.program.problem import state_problem
-from mechdesign.published import kernel_fingerprint
 from mechdesign.views.pages import disclosure_lines, implied_of, report_page
 from mechdesign.views.tables import belief_table, version_table
 
@@ -109,11 +103,6 @@ def test_the_page_says_what_was_found(found):
         assert f"{row['most']:.4g}" in text
 
 
-@pytest.mark.slow
-def test_the_same_design_gives_the_same_page(found):
-    assert report_page(found) == report_page(found)
-
-
 def test_implied_guarantees_come_with_their_results(found):
     text = read(report_page(found))
     table, cited = implied_of(found.notions, PRIOR)
@@ -124,27 +113,6 @@ def test_implied_guarantees_come_with_their_results(found):
         assert statement in text
     for step in known[md.LIP].derivation:
         assert str(step) in text
-
-
-def implied(notions, prior):
-    return implied_of(notions, prior)[0].records()
-
-
-def test_smallest_implied_levels():
-    """DP along a line of three has no published LDP level; two steps of ε are the smallest."""
-    line = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
-    rows = {row["guarantee"]: row for row in implied([md.DP(0.5, "adjacent")], line)}
-    assert rows["LDP"]["level"] == "infinite"
-    assert float(rows["LDP"]["smallest"]) == pytest.approx(1.0, abs=1e-5)
-    assert rows["MIPrivacy"]["smallest"] == ""
-    for notions in ([md.PML(0.1)], [md.LIP(0.4), md.LDP(0.5)]):
-        known = [row for row in implied(notions, PRIOR) if row["smallest"]]
-        assert known
-        for row in known:
-            pairs = zip(row["smallest"].split(", "), row["level"].split(", "), strict=True)
-            assert all(float(a) <= float(b) + 1e-6 for a, b in pairs)
-    # Averages are no bounds on ratios.
-    assert not any(row["smallest"] for row in implied([md.MIPrivacy(0.1)], PRIOR))
 
 
 def test_beliefs_against_bayes(found):
@@ -214,30 +182,6 @@ def test_commands_are_shown_where_they_say_the_same(found):
         assert "mechdesign audit design.json" in page
 
 
-def test_small_chances_are_no_zeros():
-    text = read(report_page([[1 - 1e-9, 1e-9, 0], [0.5, 0.5, 0]], [0.5, 0.5]))
-    assert "0.500000 >0.999999 1e-09 0 1" in text
-
-
-def test_long_labels_are_told_apart_in_the_tables():
-    labels = [f"{'a name that goes on ' * 5}{i}" for i in range(3)]
-    prior = md.Prior([0.5, 0.3, 0.2], labels)
-    table = belief_table(md.Mechanism(np.eye(3), labels, labels), prior)
-    for place, width in ((0, 60), (5, 40)):
-        shown = {row[place].short for row in table.rows}
-        assert len(shown) == 3
-        assert max(map(len, shown)) <= width
-    assert [row["most_after"] for row in table.records()] == labels
-    assert read(report_page(np.eye(3), prior)).count("can be certain or ruled out") == 3
-
-
-def test_a_design_under_another_prior_is_a_kernel(found):
-    other = md.Prior([0.1, 0.2, 0.3, 0.4], PRIOR.labels)
-    text = read(report_page(found, other))
-    assert "A kernel that was handed in" in text
-    assert "upper bound" not in text
-
-
 @for_each(
     "asked",
     [
@@ -255,16 +199,6 @@ def test_every_kind_of_design_has_a_page(asked):
     assert ": yes." in text
 
 
-def test_a_bound_without_dual_variables_has_no_prices_to_show(found):
-    problem = state_problem(found.prior, found.utility, found.notions)
-    c = found.certificate
-    bare = examine(problem, found.mechanism, Duals(), c.repair, 0.0, c.solver)
-    assert not bare.is_optimal
-    page = report_page(replace(found, certificate=bare))
-    assert "that bind, by their price" not in page
-    assert "that bind, by their price" in report_page(found)
-
-
 def test_symbols_without_mass():
     with pytest.warns(md.errors.ZeroMassWarning):
         prior = md.Prior([0.6, 0.4, 0.0], ["a", "b", "never"])
@@ -278,17 +212,6 @@ def test_labels_and_titles_cannot_write_into_the_page():
     page = report_page(md.design(prior, md.utility.Hamming(), md.PML(0.3)), title=evil)
     read(page)
     assert html.escape("b & c") in page
-
-
-def test_outside_notions_have_a_page():
-    @dataclass(frozen=True)
-    class Mine(md.PML, register=False):
-        """Bounds what I want to bound."""
-
-        description = md.PrivacyNotion.description
-
-    text = read(report_page(md.design(PRIOR, md.utility.Hamming(), Mine(0.4))))
-    assert "Bounds what I want to bound." in text
 
 
 @pytest.mark.slow
@@ -356,36 +279,6 @@ def test_command_line_refuses(arguments, tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "r.html").exists()
 
 
-def test_fingerprints_look_the_same_wherever_they_are_shown(tmp_path, monkeypatch, capsys):
-    """The table of a design, its page, the receipt, ``apply``, refusals and the ledger."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
-    Path("p.csv").write_text("id,x\n" + "".join(f"{i},{'abc'[i % 3]}\n" for i in range(300)))
-    asked = ["design", "p.csv", "--column", "x", "-u", "estimation", "-o"]
-    assert main([*asked, "d.json", "-p", "ldp:1"]) == 0
-    design = capsys.readouterr().out
-    assert main(["apply", "d.json", "p.csv", "-o", "r.csv", "--person", "id"]) == 0
-    applied = capsys.readouterr().out
-    assert main(["report", "d.json", "-o", "d.html"]) == 0
-    assert main([*asked, "other.json", "-p", "ldp:2"]) == 0
-    capsys.readouterr()
-    assert main(["estimate", "other.json", "r.csv", "--column", "x"]) == 2
-    refusal = capsys.readouterr().err
-    assert main(["ledger", "--person", "7"]) == 0
-    ledger = capsys.readouterr().out
-    receipt = json.loads(Path("r.csv.receipt.json").read_text())["receipts"]["x"]
-    found = md.load("d.json")
-    kernel, whole = receipt["kernel"], found.certificate.fingerprint
-    assert kernel == kernel_fingerprint(found.mechanism)
-    page = read(Path("d.html").read_text())
-    for text in (design, applied, page, refusal, ledger):
-        assert f"{kernel[:12]}…" in text
-        assert kernel[:13] not in text
-    for text in (design, page):
-        assert f"{whole[:12]}…" in text
-    assert whole in page
-
-
 @pytest.mark.slow
 def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -409,25 +302,3 @@ def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys
     assert read(report_page(found)).count(sentence) == 1
     plain = md.design(found.prior, md.utility.Hamming(), md.LDP(1))
     assert sentence not in read(report_page(plain))
-
-
-@pytest.mark.slow
-def test_a_missing_value_has_one_spelling_alone_and_in_combinations(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
-    rows = [(w, s) for w in ("ENT", "icu") for s in ("no", "yes", "")] * 30
-    Path("p.csv").write_text("ward,smokes\n" + "".join(f"{w},{s}\n" for w, s in rows))
-    told = ""
-    for columns in (["smokes"], ["ward", "smokes"]):
-        named = [part for name in columns for part in ("--column", name)]
-        asked = ["--missing", "category", "-p", "pml:1", "-u", "estimation", "--force"]
-        assert main(["design", "p.csv", *named, *asked, "-o", "d.json"]) == 0
-        assert main(["audit", "d.json"]) == 0
-        assert main(["apply", "d.json", "p.csv", "-o", "r.csv", "--force"]) == 0
-        column = "_".join(columns)
-        assert main(["estimate", "d.json", "r.csv", "--column", column]) == 0
-        said = capsys.readouterr()
-        told += said.out + said.err + read(report_page(md.load("d.json")))
-    assert "('ENT', missing)" in told
-    assert "│ missing" in told
-    assert "None" not in told

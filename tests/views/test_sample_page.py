@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from html.parser import HTMLParser
@@ -12,9 +11,7 @@ import pytest
 from checks import for_each
 
 import mechdesign as md
-from mechdesign.cli.options import plain
-from mechdesign.errors import DataError, StorageError
-from mechdesign.views.samples import cannot_show, sample_audit_json, sample_page
+from mechdesign.views.samples import cannot_show, sample_page
 
 
 def audit(notions, **more):
@@ -131,21 +128,3 @@ def test_labels_cannot_break_the_page():
     assert "<b>" not in page
     assert "\u202e" not in page
     assert "\x1b" not in page
-
-
-def test_the_same_audit_gives_the_same_page(tmp_path):
-    found = audit(md.LDP(1))
-    md.write_sample_report(found, tmp_path / "one.html")
-    md.write_sample_report(found, tmp_path / "two.html")
-    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
-    with pytest.raises(StorageError):
-        md.write_sample_report(found, tmp_path / "one.html")
-    with pytest.raises(DataError, match=r"what md\.audit_samples returns"):
-        md.write_sample_report("found", tmp_path / "three.html")
-    assert not (tmp_path / "three.html").exists()
-
-
-def test_plain_values_are_json():
-    found = audit([md.LDP(1), md.ALIP(1, 1)])
-    text = json.dumps(plain(sample_audit_json(found)), allow_nan=False)
-    assert len(json.loads(text)["levels"]) == 3

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from . import lapack
 from .graph import Arcs, Array, Rows
 
 #: Relative additions to the diagonal that are tried in turn.
@@ -66,7 +65,7 @@ class Dense:
         sides: Array,
         counts: Array,
         total: Array,
-        is_rough: bool = False,
+        is_rough: bool,
     ) -> Array:
         """Factor all blocks, and do with each factor what is to be done while it is at hand.
 
@@ -139,7 +138,8 @@ class Dense:
             block[:r, r], block[r, r:] = reduced[:r], reduced[r:]
             block[r, r] = last
             flat[:: n + 1] *= 1 + added
-            if lapack.factorise(block):
+            # What is the upper triangle here is the lower one of the transpose.
+            if not self._routine("potrf")(block.T, lower=1, clean=0, overwrite_a=1)[1]:
                 return
         raise np.linalg.LinAlgError("the block of an output is not positive definite")
 
@@ -147,11 +147,19 @@ class Dense:
         """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
         return self._in_columns(self._solved(self.factors, self._in_lengths(sides)))
 
+    def _routine(self, name: str) -> Any:
+        """The routine of LAPACK or BLAS for as many digits as the factors have."""
+        from scipy.linalg import blas, lapack
+
+        letter = "s" if self.factors.dtype == np.float32 else "d"
+        return getattr(blas if name == "trsm" else lapack, letter + name)
+
     def _solved(self, factors: Any, sides: Array) -> Array:
         """Solutions for right-hand sides in lengths, one for each factor."""
-        found = sides.astype(factors.dtype)
-        lapack.solve_each(factors, found)
-        return found.astype(float, copy=False)
+        solve, found = self._routine("potrs"), np.empty(sides.shape)
+        for y, (factor, side) in enumerate(zip(factors, sides, strict=True)):
+            found[y] = solve(factor.T, side.astype(factor.dtype), lower=1)[0]
+        return found
 
     def _in_lengths(self, sides: Array) -> Array:
         """Tᵀf of right-hand sides, one a row."""
@@ -169,33 +177,31 @@ class Dense:
 
 
 class _Whole:
-    """The sum of all inverses: T WᵀW Tᵀ, with W the inverse of a factor.
+    """The sum of all inverses: T B Tᵀ, with B the inverse of a block in lengths.
 
-    Without the column v of the pivot W keeps its zeros; what v adds lies along k on one side.
+    What the row of the pivot in B adds lies along k on one side.
     """
 
     def __init__(self, blocks: Dense, counts: Array, total: Array) -> None:
         self.blocks, self.counts, self.total = blocks, counts, total
-        shape, kind = (blocks.n, blocks.n), blocks.factors.dtype
-        self.inverse = np.empty(shape, dtype=kind)
         self.beside = np.empty((blocks.m, blocks.n))
-        self.sum = total if kind == total.dtype else np.zeros(shape, dtype=kind)
+        self.sum = np.zeros((blocks.n, blocks.n), dtype=blocks.factors.dtype)
 
     def add(self, y: int) -> None:
-        """Add the inverse of one block but for what lies along its column."""
-        inverse, r = self.inverse, int(self.blocks.pivots[y])
-        np.copyto(inverse, self.blocks.factors[y])
-        lapack.invert_triangle(inverse)
-        v = inverse[r, r:].copy()
-        inverse[r, r:] = 0.0
-        self.beside[y] = inverse[:, r:] @ v + (v @ v / 2) * self.blocks.k[y]
-        lapack.add_squares(inverse, float(self.counts[y]), self.sum)
+        """Add one triangle of the inverse of a block but for what lies along its column."""
+        r, factor = int(self.blocks.pivots[y]), self.blocks.factors[y].copy()
+        inverse = self.blocks._routine("potri")(factor.T, lower=1, overwrite_c=1)[0].T
+        row = np.concatenate([inverse[:r, r], inverse[r, r:]])
+        own, row[r] = float(row[r]), 0.0
+        self.beside[y] = row + (own / 2) * self.blocks.k[y]
+        inverse[:r, r] = inverse[r, r:] = 0.0
+        inverse *= self.counts[y]
+        self.sum += inverse
 
     def finish(self) -> None:
         """Add what lies along the columns."""
         product = (self.blocks.k * self.counts[:, None]).T @ self.beside
-        if self.sum is not self.total:
-            self.total += self.sum
+        self.total += self.sum
         self.total += product
         self.total += product.T
 
@@ -214,8 +220,9 @@ class _Sums:
         side.fill(0.0)
         side[self.blocks.rows.orbits, np.arange(self.blocks.n)] = 1.0
         side[:, self.blocks.pivots[y]] = self.sums[:, y]
-        lapack.half_solve(self.blocks.factors[y], side)
-        self.total += self.counts[y] * (side @ side.T)
+        factor, solve = self.blocks.factors[y], self.blocks._routine("trsm")
+        half = solve(1.0, factor.T, side.T, lower=1)
+        self.total += self.counts[y] * (half.T @ half)
 
     def finish(self) -> None:
         """Nothing is left."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from ...errors import SolverError
@@ -11,11 +9,9 @@ from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
 from ...program.program import LinearProgram
 from ..method import Method
-from .dense import Dense
-from .graph import Graph, graph_of
-from .newton import Elimination, GraphOptions, Newton
-from .path import Path, line_order
-from .remapped import remapped
+from .graph import Array, Graph, graph_of
+from .newton import GraphOptions, Newton
+from .remapped import Remapped, remapped
 from .symmetry import generators, symmetry_of
 
 #: Bytes of the factors that are kept, and arcs times outputs.
@@ -54,7 +50,7 @@ class Differences(Method):
         if isinstance(found, str):
             return found
         n, m = program.shape
-        large = n * n * m * 8 > MOST_MEMORY and line_order(found.arcs) is None
+        large = n * n * m * 8 > MOST_MEMORY and self._closed(program, found) is None
         if large or len(found.arcs) * m > MOST_ARCS:
             return (
                 "there are too many pairs and outputs for its memory; take fewer symbols, or "
@@ -62,16 +58,17 @@ class Differences(Method):
             )
         return None
 
+    def _closed(self, program: LinearProgram, graph: Graph) -> Remapped | None:
+        """The closed form on a line, where it is optimal."""
+        found = remapped(_scaled(program)[2], graph.arcs) if self.symmetry else None
+        return found if found is not None and found.gap <= self.options.tolerance else None
+
     def solve(self, program: LinearProgram) -> Candidate:
         """Solve on one output of each orbit, and copy what was found to the others."""
         graph = graph_of(program)
         assert isinstance(graph, Graph)
-        n = program.shape[0]
-        width = program.gain_range or 1.0
-        shift = program.objective.max(axis=1)
-        c = (program.objective - shift[:, None]) / width
-        closed = remapped(c, graph.arcs) if self.symmetry else None
-        if closed is not None and closed.gap <= self.options.tolerance:
+        width, shift, c = _scaled(program)
+        if (closed := self._closed(program, graph)) is not None:
             return Candidate(
                 closed.columns,
                 Duals(
@@ -85,26 +82,16 @@ class Differences(Method):
         rows, chosen = symmetry.rows, symmetry.outputs
         first = graph.first
         options = self.options
-        order = line_order(graph.arcs)
-        # Recursions along a line go over all outputs of a block at once.
-        block = (
-            len(chosen) if order is not None else max(1, options.block // max(1, int(first.sum())))
-        )
-
-        def eliminate(count: int) -> Elimination:
-            return Dense(n, count, rows) if order is None else Path(order, count, rows)
-
-        with one_thread(), ThreadPoolExecutor(options.threads) as pool:
+        block = max(1, options.block // max(1, int(first.sum())))
+        with one_thread():
             newton = Newton(
                 c[:, chosen],
                 symmetry.counts,
                 graph.arcs,
                 first,
                 rows,
-                eliminate,
                 options,
                 block,
-                pool,
             )
             iterations, converged = newton.run()
         point = newton.point()
@@ -121,3 +108,9 @@ class Differences(Method):
                 "outputs": str(len(chosen)),
             },
         )
+
+
+def _scaled(program: LinearProgram) -> tuple[float, Array, Array]:
+    """The range of gains, the largest objective of each symbol, and the rest over that range."""
+    width, shift = program.gain_range or 1.0, program.objective.max(axis=1)
+    return width, shift, (program.objective - shift[:, None]) / width

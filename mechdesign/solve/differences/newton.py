@@ -19,28 +19,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...progress import approaching
 from ..interior_point.predictor_corrector import (
+    SHORTEST,
+    Iterate,
     Options,
+    Stopping,
     centring_parameter,
     cholesky,
+    follow,
     longest_step,
 )
+from .dense import Dense
 from .graph import Arcs, Array, Places, Rows
 
 # Slacks above this share of w k_v are computed from columns; those below have lost digits there.
 _CLEAR = 1e-9
 _LEAST = 1e-16
-_ITERATIONS = 200
-# Steps shorter than this lead nowhere.
-_SHORTEST = 1e-7
 # Row sums that are met up to this need no refinement.
 _SMALL_LACK = 1e-13
 # With fewer symbols half the digits save no time.
@@ -48,6 +48,8 @@ _MANY = 128
 # Gaps that count as converged when rounding lets them come no closer, and what it leaves open for
 # each product.
 _ACCEPTED, _ROUNDING = 1e-7, 2e-14
+# Gaps below which points are kept, and steps without progress counted.
+_KEPT = 1e-5
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,6 @@ class GraphOptions(Options):
     entering : products of arcs that are taken in, as a share of the mean
     largest : their multipliers at most, as a share of the mean one of their output
     block : entries of slacks that a block of outputs has at first
-    threads : that work on blocks side by side
     """
 
     tolerance: float = 1e-8
@@ -83,32 +84,6 @@ class GraphOptions(Options):
     entering: float = 0.1
     largest: float = 0.01
     block: int = 20_000
-    threads: int = 2
-
-
-class Elimination(Protocol):
-    """Blocks of a Newton system for some outputs."""
-
-    def set_arcs(self, arcs: Arcs) -> None:
-        """The pairs whose bounds are taken into account."""
-
-    def eliminate(
-        self,
-        ratios: Array,
-        k: Array,
-        reduced: Array,
-        products: Array,
-        sides: Array,
-        counts: Array,
-        total: Array,
-        is_rough: bool,
-    ) -> Array:
-        """H_y⁻¹ f_y for right-hand sides f, with Σ_y count_y A H_y⁻¹ Aᵀ added to one triangle of a
-        matrix; see :meth:`.dense.Dense.eliminate`. Raises ``LinAlgError``.
-        """
-
-    def solve(self, sides: Array) -> Array:
-        """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
 
 
 class Block:
@@ -121,7 +96,7 @@ class Block:
         outputs: Places,
         arcs: Arcs,
         first: NDArray[np.bool_],
-        elimination: Elimination,
+        elimination: Dense,
         start: tuple[float, float],
         options: GraphOptions,
     ) -> None:
@@ -270,7 +245,7 @@ class Point:
     gap: float
 
 
-class Newton:
+class Newton(Iterate):
     """Predictor-corrector iterations over blocks of outputs.
 
     Parameters
@@ -280,7 +255,6 @@ class Newton:
     arcs : all bounds
     first : ``(A,)`` those that come in from the start
     rows : how symbols are added up in the row sums
-    eliminate : makes the elimination for so many outputs
     """
 
     def __init__(
@@ -290,13 +264,11 @@ class Newton:
         arcs: Arcs,
         first: NDArray[np.bool_],
         rows: Rows,
-        eliminate: Callable[[int], Elimination],
         options: GraphOptions,
         block: int,
-        pool: ThreadPoolExecutor,
     ) -> None:
         m = c.shape[1]
-        self.rows, self.counts, self.options, self.pool = rows, counts, options, pool
+        self.rows, self.counts, self.options = rows, counts, options
         self.c = c
         means = rows.add_up(c @ counts) / rows.sizes / counts.sum()
         self.prices = means[rows.orbits]
@@ -304,7 +276,7 @@ class Newton:
         entry = 1 / counts.sum()
         least = min(1.0, float(arcs.factors[arcs.over >= 0].min()) - 1) * entry
         start = entry, options.start * deviation * least
-        step = max(1, min(block, -(-m // options.threads)))
+        step = max(1, min(block, m))
         self.blocks = [
             Block(
                 np.ascontiguousarray(c[:, i : i + step]),
@@ -312,7 +284,7 @@ class Newton:
                 np.arange(i, min(i + step, m)),
                 arcs,
                 first,
-                eliminate(min(step, m - i)),
+                Dense(len(c), min(step, m - i), rows),
                 start,
                 options,
             )
@@ -325,8 +297,8 @@ class Newton:
         self._tests = arcs.shrunk(options.near), arcs.shrunk(options.blocking)
 
     def _each(self, work: Callable[[Block], Any]) -> list[Any]:
-        """The results for all blocks, in their order, computed side by side."""
-        return list(self.pool.map(work, self.blocks))
+        """The results for all blocks, in their order."""
+        return [work(b) for b in self.blocks]
 
     def _sum(self, parts: Iterable[Array]) -> Array:
         """Sums over orbits of what blocks contribute."""
@@ -335,24 +307,11 @@ class Newton:
 
     def run(self) -> tuple[int, bool]:
         """Step until the tolerance is reached or no more digits come; steps, and whether it was."""
-        since = 0
-        for taken in range(_ITERATIONS):
-            error = self.error()
-            approaching(error, self.tolerance)
-            if error <= self.tolerance:
-                return taken, True
-            # While arcs come in, errors rise and fall; nearer the end they only rise where digits
-            # are lost.
-            since = since + 1 if self.best is not None and error > self.best.gap else 0
-            if since == self.options.patience or (since and self._is_near()):
-                break
-            try:
-                moved = self.step()
-            except np.linalg.LinAlgError:
-                break
-            if not moved >= _SHORTEST:
-                break
-        return taken, self._is_near()
+        # While arcs come in, errors rise and fall; nearer the end they only rise where digits
+        # are lost.
+        stopping = Stopping(self.options.tolerance, self.options.patience, enough=_KEPT)
+        taken, converged = follow(self, stopping)
+        return taken, converged or self._is_near()
 
     def _is_near(self) -> bool:
         return self.best is not None and self.best.gap <= _ACCEPTED
@@ -375,9 +334,10 @@ class Newton:
         if not math.isfinite(open_gap):
             return math.inf
         self.open_gap = open_gap
-        if open_gap < 1e-5 and (self.best is None or open_gap < self.best.gap):
+        if open_gap < _KEPT and (self.best is None or open_gap < self.best.gap):
             self.best = self._point(open_gap)
-        return open_gap
+        # In units of the tolerance that rounding allows.
+        return open_gap * self.options.tolerance / self.tolerance
 
     def _look(self, primal: float) -> float:
         """A step such that all arcs are kept to; those near then come in next.
@@ -389,7 +349,7 @@ class Newton:
         while True:
             step = primal
             limit = float(min(self._each(lambda b, step=step: b.look(step, test))))  # type: ignore[misc]
-            if limit >= primal or primal < _SHORTEST:
+            if limit >= primal or primal < SHORTEST:
                 return primal
             primal = max(0.0, self.options.step_share * limit)
 
@@ -415,22 +375,18 @@ class Newton:
 
     def _factor(self) -> Array:
         """Eliminate all columns, and factor what is left. Raises ``LinAlgError``."""
-        threads = self.options.threads
-
-        def eliminated(number: int) -> Array:
-            total = np.zeros((self.rows.size, self.rows.size))
-            for b in self.blocks[number::threads]:
-                b.eliminate(self.prices, total, self._is_rough)
-            return total
-
-        system = sum(self.pool.map(eliminated, range(threads)), np.zeros((1, 1)))
-        return cholesky(np.ascontiguousarray(system).T, self.options.regularisation)
+        system = np.zeros((self.rows.size, self.rows.size))
+        for b in self.blocks:
+            b.eliminate(self.prices, system, self._is_rough)
+        return cholesky(system.T, self.options.regularisation)
 
     def step(self) -> float:
         """One predictor-corrector step; the shorter of both step lengths."""
         from scipy.linalg.lapack import dpotrs
 
         options = self.options
+        if self.stalled and self._is_near():
+            return 0.0
         self._is_rough &= self.open_gap > options.rough
         try:
             factor = self._factor()

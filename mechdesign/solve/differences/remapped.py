@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .graph import Arcs, Array, Places
-from .path import line_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +100,7 @@ def _remapped(c: Array, arcs: Arcs, order: Places, forward: Places, backward: Pl
 
 def _steps(arcs: Arcs) -> tuple[Places, Places, Places] | None:
     """The order along a line, and for each step the numbers of its arcs: k_i ≤ w k_i+1 and back."""
-    order = line_order(arcs)
+    order = _line_order(arcs)
     n = arcs.symbols
     if order is None or len(arcs) != 2 * (n - 1) or (arcs.over < 0).any():
         return None
@@ -114,6 +113,37 @@ def _steps(arcs: Arcs) -> tuple[Places, Places, Places] | None:
     backward = np.array([number[b, a] for a, b in ends], dtype=np.intp)
     same = np.array_equal(arcs.factors[forward], arcs.factors[backward])
     return (order, forward, backward) if same else None
+
+
+def _line_order(arcs: Arcs) -> Places | None:
+    """An order in which arcs join consecutive symbols alone; ``None`` where there is none."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if len(arcs.mixtures):
+        return None
+    paired = arcs.over >= 0
+    n, u, v = arcs.symbols, arcs.over[paired], arcs.under[paired]
+    pairs = np.unique(np.minimum(u, v) * n + np.maximum(u, v))
+    ends = np.concatenate([pairs // n, pairs % n])
+    if np.bincount(ends, minlength=1).max() > 2:
+        return None
+    graph = csr_array((np.ones(len(pairs)), (pairs // n, pairs % n)), shape=(n, n))
+    if n - connected_components(graph, directed=False)[0] != len(pairs):
+        return None  # there is a cycle
+    beside: list[list[int]] = [[] for _ in range(n)]
+    for a, b in zip((pairs // n).tolist(), (pairs % n).tolist(), strict=True):
+        beside[a].append(b)
+        beside[b].append(a)
+    order: list[int] = []
+    reached = [False] * n
+    for start in range(n):
+        at: int | None = start if len(beside[start]) < 2 and not reached[start] else None
+        while at is not None:
+            reached[at] = True
+            order.append(at)
+            at = next((b for b in beside[at] if not reached[b]), None)
+    return np.array(order)
 
 
 def _passed(c: Array, alpha: Array) -> Array:

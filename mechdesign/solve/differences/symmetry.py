@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .graph import Arcs, Array, Places, Rows
-from .path import line_order
 
 Colours = NDArray[np.uint64]
 #: Symbols of one group of positions (π of symbols, τ of outputs).
@@ -30,21 +29,7 @@ _SAME = 1e-11
 
 def generators(c: Array, arcs: Arcs) -> list[Generator]:
     """Generators of the group that leaves an objective ``(n, m)`` and all arcs alone."""
-    search = _Search(c, arcs)
-    order = line_order(arcs)
-    if order is not None and _is_connected(arcs):
-        # A line has no other symmetry than its mirror image, which a search takes steps to find.
-        mirror = np.empty_like(order)
-        mirror[order] = order[::-1]
-        found = search.with_outputs(mirror)
-        return [] if found is None else [found]
-    return search.run()
-
-
-def _is_connected(arcs: Arcs) -> bool:
-    paired = arcs.over >= 0
-    pairs = np.stack([arcs.over[paired], arcs.under[paired]])
-    return len(np.unique(np.sort(pairs, axis=0), axis=1).T) == arcs.symbols - 1
+    return _Search(c, arcs).run()
 
 
 class _Search:
@@ -119,18 +104,6 @@ class _Search:
             self.c[np.ix_(symbols, outputs)] - self.c,
         )
         return max(float(np.abs(change).max(initial=0.0)) for change in changes) <= _SAME
-
-    def with_outputs(self, symbols: Places) -> Generator | None:
-        """A permutation of symbols with that of the outputs, where it leaves all alone."""
-        mixed = _mixed(np.arange(len(symbols), dtype=np.uint64))
-        before, after = (
-            _mixed(self.gains * codes[:, None]).sum(axis=0, dtype=np.uint64)
-            for codes in (mixed, mixed[np.argsort(symbols)])
-        )
-        outputs = _matched(before, after)
-        if outputs is None or not self.leaves_alone(symbols, outputs):
-            return None
-        return symbols, outputs
 
     def refined(self, fixed: list[int]) -> tuple[Colours, Colours]:
         """Colours of symbols and outputs, with some symbols told apart from all others."""

@@ -1,10 +1,10 @@
 """Estimation designs with at most so many outputs.
 
 The best design without the limit bounds the risk. What it uses is brought down to the number by
-merging outputs that tell nearly the same, or, under bounds on ratios, to sets of a block design;
-then columns that pay most are exchanged for those in use while that helps. As so few need not be
-extreme ones, all entries are moved at the end, from there and from starts at random. Nothing says
-that no other kernel is better: the gap to the bound says what that could bring at most.
+merging outputs that tell nearly the same, or, under bounds on ratios, to rotations of sets of
+symbols. As so few need not be extreme ones, all entries are moved at the end, from there and from
+starts at random. Nothing says that no other kernel is better: the gap to the bound says what that
+could bring at most.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,8 @@ from numpy.typing import NDArray
 from ... import clock
 from ...certificate.columns.exact_columns import near_sides
 from ...certificate.columns.families import StaircaseFamily, make_family
-from ...certificate.estimation import MOST_LISTED
 from ...certificate.repair import repair_kernel
-from ...errors import SolverError
+from ...errors import SolverError, UntoldError
 from ...exact import DENOMINATOR_BITS
 from ...linear.threads import one_thread
 from ...privacy.constraint import Rounding
@@ -31,27 +29,21 @@ from ...program.duals import Candidate
 from ...program.program import EstimationProgram
 from ...program.worst import WorstTruthProgram
 from ..method import ESTIMATION, Method
-from .block_designs import block_design
 from .descent import descend, risk_of
 from .fewer import is_partial, mixed_masses
 from .generation import Columns
-from .method import OptimalExperiment, kernel_of, listed
+from .method import OptimalExperiment, kernel_of
 from .told_alone import told_alone
 from .worst_truth import LeastFavourable, mixed_at_worst
 
 Vector = NDArray[np.float64]
 
-# How many of the rarest columns are tried to be left out.
-_RAREST = 4
-# Columns that are tried in the place of others, how often, in how many choices, and the share of
-# the time limit that this may take.
-_PAYING, _ROUNDS, _STARTS, _EXCHANGING = 8, 25, 2, 0.15
-# Block designs that are mixed.
-_DESIGNS = 3
-# Shares of the time limit for the design without a limit of outputs, and for choices to begin with.
-_RELAXING, _STARTING = 0.4, 0.2
-# Outputs above which many pairs are merged at once, what share of them at most, and no time left.
-_MANY, _AT_ONCE, _INSTANT = 200, 0.2, 1e-9
+# Sets of symbols that are drawn, sizes of them that are tried, and how many are mixed.
+_DRAWN, _SIZES, _DESIGNS = 1000, 3, 3
+# The share of the time limit for the design without a limit of outputs.
+_RELAXING = 0.4
+# Outputs for each pair that is merged at once.
+_AT_ONCE = 50
 # The gap at which mixtures are compared.
 _ROUGH = 1e-5
 # A smaller gain than this share of the risk is none; mixtures of extreme columns are preferred.
@@ -64,8 +56,8 @@ _MOVED, _MOST_ROWS, _MOVING = 900, 1000, 0.2
 # together, and from how many of them the best must come back for no more to be made.
 _RANDOM, _FOR_ENTRIES, _AGAIN = 24, 4000, 40
 _SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
-# How near to a bound is on it, as a share of a column, and what rounding leaves of a bound.
-_TIGHT, _ROUNDED = 1e-8, 1e-14
+# Entries below this share of their column are next to zero.
+_NOTHING = 1e-8
 # Weights of the barrier at first: a small one ends near its start, a large one forgets it.
 _WEIGHTS = (1e-6, 1e-4, 1e-2)
 # What is added to columns that are drawn, so that every symbol has some output.
@@ -81,7 +73,7 @@ class FewOutputs(Method):
     is_exact = False
     reason = (
         "the best design with any number of outputs bounds the risk, and is brought down to the "
-        "outputs asked for by leaving out, merging and exchanging columns"
+        "outputs asked for by merging columns and moving entries"
     )
     source = "Pukelsheim2006"
 
@@ -96,7 +88,6 @@ class FewOutputs(Method):
         assert program.most_outputs is not None
         method, relaxed = _relaxed(program)
         candidate = method.solve(relaxed)
-        deadline = clock.now() + _STARTING * program.time_limit
         kernel = candidate.kernel[:, candidate.kernel.any(axis=0)]
         details = {**candidate.details, "without limit": str(kernel.shape[1])}
         if kernel.shape[1] > program.most_outputs:
@@ -107,7 +98,7 @@ class FewOutputs(Method):
             with one_thread():
                 found = [
                     (risk, place, each)
-                    for place, each in enumerate(_kernels(program, relaxed, one, kernel, deadline))
+                    for place, each in enumerate(_kernels(program, relaxed, one, kernel))
                     if (risk := _least(program, each)) is not None
                 ]
             if not found:
@@ -124,17 +115,22 @@ def _kernels(
     relaxed: EstimationProgram,
     one: EstimationProgram,
     kernel: Vector,
-    deadline: float,
 ) -> Iterator[Vector]:
     """Kernels of at most so many outputs: mixtures of extreme columns, and moved ones."""
     most = program.most_outputs
     assert most is not None
-    chosen = _Search(one, kernel, most).best(deadline)
-    if chosen is not None:
-        mixed = kernel_of(one, chosen.columns, chosen.masses, chosen.risk)
-        if isinstance(relaxed, WorstTruthProgram):
-            mixed = mixed_at_worst(relaxed, chosen.columns.deviations, mixed)
-        yield mixed
+    search = _Search(one, kernel, most)
+    choices = search.choices()
+    if choices:
+        best = search.mixed(choices[0].columns, None) or choices[0]
+        try:
+            mixed = kernel_of(one, best.columns, best.masses, best.risk)
+        except UntoldError:
+            pass  # what so few columns answer hangs on the last digits; other kernels may answer
+        else:
+            if isinstance(relaxed, WorstTruthProgram):
+                mixed = mixed_at_worst(relaxed, best.columns.deviations, mixed)
+            yield mixed
     bounds = _bounds(one, most)
     if bounds is None:
         return
@@ -148,9 +144,9 @@ def _kernels(
         if alone is not None:
             yield alone
     if most >= len(one.prior):
-        moved = _moved(one, bounds, mixed if chosen is not None else None, kernel, most, in_time)
+        moved = _moved(one, bounds, [each.kernel for each in choices], kernel, most, in_time)
         if moved is not None:
-            yield _tidied(program, moved, bounds)
+            yield _tidied(program, moved)
 
 
 def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
@@ -160,43 +156,15 @@ def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
     return None if ends is None else -ends.low
 
 
-def _tidied(program: EstimationProgram, kernel: Vector, bounds: Vector) -> Vector:
-    """A kernel on the bounds that an interior point method left it next to, where that costs
-    nothing: entries that are next to zero are zero.
+def _tidied(program: EstimationProgram, kernel: Vector) -> Vector:
+    """A kernel whose entries next to zero, where an interior point method left them, are zero;
+    where that costs nothing.
     """
-    found = _on_bounds(kernel, bounds)
-    if found is None:
-        return kernel
+    found = np.where(kernel <= _NOTHING * kernel.mean(axis=0), 0.0, kernel)
+    found = found / found.sum(axis=1, keepdims=True)
     before, after = _least(program, kernel), _least(program, found)
     is_as_good = after is not None and (before is None or after * _SAME <= before)
     return found if is_as_good else kernel
-
-
-def _on_bounds(kernel: Vector, bounds: Vector) -> Vector | None:
-    """The nearest kernel with a·k = 0 for all bounds that nearly are so; ``None`` where it breaks
-    others.
-    """
-    n = len(kernel)
-    room = bounds @ kernel / np.abs(bounds).max(axis=1)[:, None]
-    tight = room <= _TIGHT * kernel.mean(axis=0)
-    # Bounds on single entries come last.
-    zero = tight[-n:]
-    # Rows of the kernel sum to one, and the tight bounds of columns are met.
-    every = slice(None)
-    equal: list[tuple[Any, Any]] = [((x, every), 1.0) for x in range(n)]
-    equal += [((every, y), bounds[a]) for a, y in zip(*np.nonzero(tight[:-n]), strict=True)]
-    table = np.zeros((len(equal), *kernel.shape))
-    for row, (where, factors) in zip(table, equal, strict=True):
-        row[where] = factors
-    table, start = table[:, ~zero], kernel[~zero]
-    right = np.arange(len(equal)) < n
-    for _ in range(2):
-        step, *_ = np.linalg.lstsq(table * start, right - table @ start, rcond=1e-13)
-        start = start * (1 + step)
-    found = np.zeros(kernel.shape)
-    found[~zero] = start
-    left = (bounds @ found).min()
-    return found if np.isfinite(start).all() and left > -_ROUNDED and start.min() > 0 else None
 
 
 def _bounds(program: EstimationProgram, most: int) -> Vector | None:
@@ -213,25 +181,23 @@ def _bounds(program: EstimationProgram, most: int) -> Vector | None:
 def _moved(
     program: EstimationProgram,
     bounds: Vector,
-    kernel: Vector | None,
+    starts: list[Vector],
     many: Vector,
     most: int,
     in_time: Callable[[], bool],
 ) -> Vector | None:
     """The best kernel that is found by moving all entries; ``None`` where no start has full rank.
 
-    ``kernel`` is one of the starts, others are of columns of ``many``, which has more of them.
+    After the given starts come random ones, half of them of columns of ``many``, which has more.
     """
     n = len(program.prior)
     truth, loss = program.survey.masses, program.survey.losses
     shares = program.prior.probabilities @ many
     pool, chances = many / shares, shares / shares.sum()
     rng, best, least, again = np.random.default_rng(_SEED), None, math.inf, 0
-    for number in range(max(_RANDOM, _FOR_ENTRIES // (n * most)) + 1):
-        if not number:
-            if kernel is None:
-                continue
-            start = _padded(kernel, most)
+    for number in range(-len(starts), max(_RANDOM, _FOR_ENTRIES // (n * most))):
+        if number < 0:
+            start = _padded(starts[number], most)
         elif number % 2:
             start = rng.dirichlet(np.full(most, _SPREAD[number // 2 % len(_SPREAD)]), size=n)
         else:
@@ -239,7 +205,8 @@ def _moved(
             start = start / start.sum(axis=1, keepdims=True)
         start = _inside(start, bounds, program.prior.probabilities)
         if np.linalg.matrix_rank(start) == n:
-            found = descend(start, bounds, truth, loss, in_time, _WEIGHTS[number % 3])
+            first = _WEIGHTS[number % 3 if number >= 0 else 0]
+            found = descend(start, bounds, truth, loss, in_time, first)
             risk = risk_of(found, truth, loss)
             if risk <= least * (1 - _GAIN):
                 again = 0
@@ -284,8 +251,11 @@ class _Choice:
     columns: Columns
     masses: Vector
     risk: float
-    prices: Vector
-    inverse: Vector
+
+    @property
+    def kernel(self) -> Vector:
+        """The mixture, ``(n, M)``."""
+        return np.asarray((1 + self.columns.deviations).T * self.masses)
 
 
 class _Search:
@@ -297,35 +267,20 @@ class _Search:
         shares = prior @ kernel
         self.start = Columns.of(kernel / shares, self.truth)
         self.masses = shares
-        few = len(prior) <= MOST_LISTED
-        self.pool = listed(program) if few else self.start
 
-    def best(self, deadline: float) -> _Choice | None:
-        """The best choice that is found; ``None`` where none answers. Starts are sought until the
-        deadline, exchanges take a time of their own.
-        """
-        fewer = max(self.program.survey.fewest_outputs, 2 * self.most // 3)
-        starts = self._blocks()
-        starts.append(self._merged(self.most, deadline))
-        if clock.now() < deadline:
-            starts.append(self._merged(fewer, deadline))
-        deadline = clock.now() + _EXCHANGING * self.program.time_limit
-        found = [choice for choice in starts if choice is not None]
-        best = None
-        for choice in sorted(found, key=lambda one: one.risk)[:_STARTS]:
-            better = self._exchanged(choice, deadline)
-            if best is None or better.risk < best.risk:
-                best = better
-        return best and (self._mixed(best.columns, None) or best)
+    def choices(self) -> list[_Choice]:
+        """Those that are found, of least risk first; none where none answers."""
+        found = [*self._rotations(), self._merged()]
+        return sorted((c for c in found if c is not None), key=lambda one: one.risk)
 
-    def _mixed(self, columns: Columns, gap: float | None = _ROUGH) -> _Choice | None:
+    def mixed(self, columns: Columns, gap: float | None = _ROUGH) -> _Choice | None:
         """The best mixture of columns; ``None`` where it is no kernel that answers."""
         if not self._balances(columns):
             return None
         found = mixed_masses(self.program, columns, gap)
         if found is None:
             return None
-        return _Choice(columns, found.masses, found.risk, found.prices, found.inverse)
+        return _Choice(columns, found.masses, found.risk)
 
     @staticmethod
     def _balances(columns: Columns) -> bool:
@@ -338,15 +293,15 @@ class _Search:
         target[0] = 1.0
         return bool(linprog(np.zeros(rows.shape[1]), A_eq=rows, b_eq=target).status == 0)
 
-    def _merged(self, count: int, deadline: float) -> _Choice | None:
-        """The start with pairs of outputs merged that tell nearly the same, one after another while
-        there is time, else many at once.
+    def _merged(self) -> _Choice | None:
+        """The start with pairs of outputs merged that tell nearly the same, of many several at
+        once.
         """
         kept = np.delete(np.arange(len(self.truth)), int(np.argmax(self.truth)))
         loss = self.program.survey.losses[np.ix_(kept, kept)]
-        lifts, masses = 1 + self.start.deviations, self.masses.copy()
+        lifts, masses, count = 1 + self.start.deviations, self.masses.copy(), self.most
         while len(masses) > count:
-            began, shares = clock.now(), lifts @ self.truth
+            shares = lifts @ self.truth
             spread: Vector = (lifts / shares[:, None] - 1)[:, kept]
             weights = masses * shares
             matrix = (spread.T * weights) @ spread
@@ -359,13 +314,7 @@ class _Search:
             paid = _between(answers, spread)
             cost = factor * np.maximum(paid, 0.0) / left
             np.fill_diagonal(cost, np.inf)
-            pairs = 1
-            if len(masses) > _MANY:
-                # As many at once as it takes to be done in time.
-                took, rest = clock.now() - began, max(deadline - clock.now(), _INSTANT)
-                share = min((len(masses) - count) * took / rest, _AT_ONCE * len(masses))
-                pairs = math.ceil(share)
-                pairs = min(max(pairs, 1), len(masses) - count)
+            pairs = min(max(1, len(masses) // _AT_ONCE), len(masses) - count)
             gone = []
             for i, j in _disjoint(cost, pairs):
                 total = masses[i] + masses[j]
@@ -373,74 +322,44 @@ class _Search:
                 masses[i] = total
                 gone.append(j)
             lifts, masses = np.delete(lifts, gone, axis=0), np.delete(masses, gone)
-        return self._mixed(Columns.of(lifts.T, self.truth))
+        return self.mixed(Columns.of(lifts.T, self.truth))
 
-    def _blocks(self) -> list[_Choice | None]:
-        """Sets of block designs under bounds on ratios, in randomised response of one symbol."""
-        sides = near_sides(self.program.cone)
-        family = None if sides is None else make_family(self.program.prior, sides, np.abs)
-        if not isinstance(family, StaircaseFamily):
-            return []
-        columns = self._on_sets(family.excess)
-        return [self._mixed(Columns(each, 1 + each @ self.truth)) for each in columns]
-
-    def _on_sets(self, excess: float) -> list[Vector]:
-        """Deviations of columns that are up on the sets of a block design, of all symbols or of
-        these and others that are left out: those of least risk with equal masses.
+    def _rotations(self) -> list[_Choice | None]:
+        """Under bounds on ratios, columns that are up on all rotations of sets of the size that
+        subset selection takes, in which pairs of symbols meet as evenly as random sets are found
+        to let them: of these symbols, or of more that are left out. Sets of one symbol are those
+        of randomised response.
         """
-        n, loss = len(self.truth), self.program.survey.losses
-        found = []
-        for points in range(n, self.most + 1):
-            for size in range(1 if points == n else 2, points):
-                sets = block_design(points, size)
-                if sets is None or sets.shape[1] > self.most:
-                    continue
-                kernel = 1 + excess * sets[:n]
+        sides, n, loss = near_sides(self.program.cone), len(self.truth), self.program.survey.losses
+        family = None if sides is None else make_family(self.program.prior, sides, np.abs)
+        if not isinstance(family, StaircaseFamily) or self.most < n:
+            return []
+        excess, rng, found = family.excess, np.random.default_rng(_SEED), []
+        for points, count in {(n, self.most // n), (self.most, 1)}:
+            sizes = np.arange(1, max(points, 2))
+            spread = (sizes * excess + points) ** 2 / (sizes * np.maximum(points - sizes, 1e-9))
+            for size in {1, *sizes[np.argsort(spread)[:_SIZES]].tolist()}:
+                sets = _rotated(points, size, count, rng)[:n]
+                kernel = 1 + excess * sets
                 risk = risk_of(kernel / kernel.sum(axis=1, keepdims=True), self.truth, loss)
-                if risk < math.inf:
-                    found.append((risk, points, size, sets[:n]))
-        found.sort(key=lambda each: each[:3])
+                found.append((risk, points, size, sets))
         columns = []
-        for _, _, _, sets in found[:_DESIGNS]:
+        for _, _, _, sets in sorted(found, key=lambda each: each[:3])[:_DESIGNS]:
             shares = (self.program.prior.probabilities @ sets)[:, None]
-            columns.append(excess * (sets.T - shares) / (1 + excess * shares))
+            deviations = excess * (sets.T - shares) / (1 + excess * shares)
+            columns.append(self.mixed(Columns(deviations, 1 + deviations @ self.truth)))
         return columns
 
-    def _exchanged(self, choice: _Choice, deadline: float) -> _Choice:
-        """A choice with columns that pay more in the place of some of its own, while that helps."""
-        for _ in range(_ROUNDS):
-            better = self._exchanged_once(choice, deadline)
-            if better is None:
-                break
-            choice = better
-        return choice
 
-    def _exchanged_once(self, choice: _Choice, deadline: float) -> _Choice | None:
-        deviations = self.pool.deviations
-        spread = deviations - (deviations @ self.truth)[:, None]
-        answers = choice.inverse @ self.program.survey.losses @ choice.inverse.T
-        paid = ((spread @ answers) * spread).sum(axis=1) / self.pool.shares
-        paid -= deviations @ choice.prices
-        for place in np.argsort(-paid, kind="stable")[:_PAYING].tolist():
-            if clock.now() > deadline:
-                return None
-            more = self._mixed(
-                Columns(
-                    np.vstack([choice.columns.deviations, deviations[place]]),
-                    np.append(choice.columns.shares, self.pool.shares[place]),
-                )
-            )
-            if more is None or more.risk > choice.risk * (1 - _GAIN):
-                continue
-            if len(more.masses) <= self.most:
-                return more
-            for rare in np.argsort(more.masses, kind="stable")[:_RAREST].tolist():
-                rest = np.ones(len(more.masses), dtype=bool)
-                rest[rare] = False
-                found = self._mixed(more.columns[rest])
-                if found is not None and found.risk < choice.risk * (1 - _GAIN):
-                    return found
-        return None
+def _rotated(points: int, size: int, count: int, rng: np.random.Generator) -> Vector:
+    """All rotations of so many sets ``(points, count · points)`` whose Fourier transforms together
+    are the flattest of those drawn: in a difference set they are flat.
+    """
+    drawn = rng.random((_DRAWN, count, points)).argsort(axis=2) < size
+    power = (np.abs(np.fft.rfft(drawn)) ** 2).sum(axis=1)[:, 1:]
+    best = drawn[(1 / np.maximum(power, 1e-9)).sum(axis=1).argmin()]
+    turns = (np.arange(points)[:, None] - np.arange(points)) % points
+    return np.hstack([base[turns] for base in best.astype(float)])
 
 
 def _disjoint(cost: Vector, most: int) -> list[tuple[int, int]]:

@@ -294,6 +294,8 @@ def _with_cyclic(program: EstimationProgram, found: Mixture) -> Mixture:
     """The best of a mixture, the subset selection of equal masses, which is a kernel for every
     prior where ratios alone are bounded, and, where columns are not too many, all between the two.
     """
+    from scipy.optimize import minimize_scalar
+
     sides, n = near_sides(program.cone), len(program.prior)
     if sides is None or sides.shape != "ratio" or sides.ratio > LARGEST_RATIO:
         return found
@@ -320,14 +322,8 @@ def _with_cyclic(program: EstimationProgram, found: Mixture) -> Mixture:
 
     if len(masses) + len(found[2]) > _MOST_MIXED:
         return (risk(1.0), added, masses) if risk(1.0) < found[0] else found
-    low, high_end = 0.0, 1.0  # the risk is convex in the share
-    while high_end - low > _SHARE:
-        third = (high_end - low) / 3
-        if risk(low + third) < risk(high_end - third):
-            high_end -= third
-        else:
-            low += third
-    share = (low + high_end) / 2
+    # The risk is convex in the share.
+    share = minimize_scalar(risk, bounds=(0, 1), method="bounded", options={"xatol": _SHARE}).x
     columns = Columns(
         np.vstack([found[1].deviations, added.deviations]),
         np.append(found[1].shares, added.shares),

@@ -17,8 +17,8 @@ from ..method import Method
 from .method import MOST_SYMBOLS
 
 #: Symbols above which it is the first choice. There a search for columns takes 20 to 40 s of the
-#: processor in place of 1, for a risk that is lower by 0.2 % (70 symbols, 1/x, LDP(1)) and 0.3 % (75,
-#: 0.95^x, LDP(2)), and higher by 3 % (85, 1/x, LDP(3)) and 0.05 % (100, 1/x, LDP(1)).
+#: processor in place of 1, for a risk that is lower by 0.2 % (70 symbols, 1/x, LDP(1)) and 0.3 %
+#: (75, 0.95^x, LDP(2)), and higher by 3 % (85, 1/x, LDP(3)) and 0.05 % (100, 1/x, LDP(1)).
 FEW_SYMBOLS = 70
 
 

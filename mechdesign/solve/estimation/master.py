@@ -23,7 +23,13 @@ from numpy.typing import NDArray
 
 from ... import clock
 from ...errors import SolverError, UntoldError
-from ..interior_point.predictor_corrector import reach
+from ..interior_point.predictor_corrector import (
+    Iterate,
+    Stopping,
+    centring_parameter,
+    follow,
+    reach,
+)
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]]
@@ -37,8 +43,8 @@ _FINE, _ENOUGH, _MOST = 1e-11, 1e-7, 1e-5
 _RANK = 1e-11
 #: The share of what is asked that may lie in such directions.
 HIDDEN = 1e-7
-# How near to the boundary a step may go.
-_NEAR = 0.995
+# How near to the boundary a step may go, and the least centring.
+_NEAR, _LEAST_CENTRE = 0.995, 1e-8
 # Sums of masses that are this near to what they must be make a kernel.
 _KERNEL = 1e-10
 # Steps without progress after which the method ends.
@@ -105,8 +111,8 @@ def optimal_masses(
     size = 1 + deviations.mean(axis=1)
     even = (deviations - deviations.mean(axis=1, keepdims=True)) / size[:, None]
     frame = _Frame.of(even, shares / size, prior, truth, loss)
-    method = _InteriorPoint(frame.points, frame.rows, frame.root)
-    return frame.unfold(method.solve(tolerance, deadline), method.unit, size)
+    method = _InteriorPoint(frame.points, frame.rows, frame.root, deadline)
+    return frame.unfold(method.solve(tolerance), method.unit, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +218,7 @@ class _Point:
     steps: int
 
 
-class _InteriorPoint:
+class _InteriorPoint(Iterate):
     """Primal-dual interior point method for min tr(RᵀC⁻¹R), C = Σ q g gᵀ, Eᵀq = (1, 0), q ≥ 0.
 
     Its dual is max 2 tr(RᵀZ) − α subject to |Zᵀg|² ≤ Eν for every column, ν = (α, β). Z is
@@ -222,8 +228,10 @@ class _InteriorPoint:
         z = Eν − |Zᵀg|²,   Eᵀq = (1, 0),   C Z = R,   q z = 0
     """
 
-    def __init__(self, points: Vector, rows: Vector, root: Vector) -> None:
-        self.points, self.rows = points, rows
+    def __init__(
+        self, points: Vector, rows: Vector, root: Vector, deadline: float = math.inf
+    ) -> None:
+        self.points, self.rows, self.deadline = points, rows, deadline
         self.masses = np.full(len(points), 1 / len(points))
         self.matrix = (points.T * self.masses) @ points
         try:
@@ -233,77 +241,78 @@ class _InteriorPoint:
         # In units of the risk at the start.
         self.unit = float((np.linalg.solve(lower, root) ** 2).sum())
         self.root = root / np.sqrt(self.unit)
+        self.solution = np.linalg.solve(self.matrix, self.root)
+        values = ((points @ self.solution) ** 2).sum(axis=1)
+        self.multipliers = 1.05 * float(values.max()) * np.eye(1, rows.shape[1])[0]
+        self.z = rows @ self.multipliers - values
+        self.steps, self.is_late = 0, False
+        self.best: _Point | None = None
 
-    def solve(self, tolerance: float, deadline: float = math.inf) -> _Point:
+    def solve(self, tolerance: float) -> _Point:
         """Predictor and corrector steps until the gap is closed or stays as it is, or there is no
         more time.
         """
-        rows, points, root = self.rows, self.points, self.root
-        right = np.zeros(rows.shape[1])
-        right[0] = 1.0
-        w, m = self.masses, len(points)
-        matrix = self.matrix
-        solution = np.linalg.solve(matrix, root)
-        values = ((points @ solution) ** 2).sum(axis=1)
-        multipliers = np.zeros(rows.shape[1])
-        multipliers[0] = 1.05 * float(values.max())
-        z = rows @ multipliers - values
-        best: tuple[float, _Point] | None = None
-        since = 0
-        for step in range(1, _STEPS + 1):
-            images = points @ solution
-            dual = rows @ multipliers - (images**2).sum(axis=1) - z
-            primal = right - rows.T @ w
-            missing = root - matrix @ solution
-            value = 2 * float(np.vdot(root, solution)) - multipliers[0]
-            gap = float(w @ z)
-            left = max(
-                gap,
-                float(w @ np.abs(dual)),
-                float(np.abs(primal).max()),
-                float(np.abs(missing).max()) / float(np.abs(root).max()),
-            ) / min(abs(value), 1.0)
-            if best is None or left < best[0]:
-                point = _Point(w, solution, value, multipliers, left, step)
-                since = 0 if best is None or left < 0.5 * best[0] else since + 1
-                best = left, point
-            else:
-                since += 1
-            if left <= tolerance or (since >= _PATIENCE and best[0] <= max(_ENOUGH, tolerance)):
-                break
-            if float(np.abs(primal).max()) <= _KERNEL and clock.now() > deadline:
-                return _Point(w, solution, value, multipliers, left, step)
-            try:
-                newton = self._newton(w, z, matrix, solution)
-            except np.linalg.LinAlgError:
-                break
-            dw, dy, ds = newton(dual, primal, missing, -w * z)
-            dz = (-w * z - z * dw) / w
-            length = min(1.0, reach((w, dw), (z, dz)))
-            after = float((w + length * dw) @ (z + length * dz))
-            if since >= _STALLED:
-                # Corrections of second order may go round in circles; centred steps without do not.
-                bent, crossed, target = dual, missing, 0.5 * gap / m - w * z
-            else:
-                centre = max((after / gap) ** 3, 1e-8) * gap / m
-                target = centre - w * z - dw * dz
-                bent = dual - ((points @ ds) ** 2).sum(axis=1)
-                crossed = missing - (points.T * dw) @ (points @ ds)
-            dw, dy, ds = newton(bent, primal, crossed, target)
-            dz = (target - z * dw) / w
-            if not (np.isfinite(dw).all() and np.isfinite(dz).all()):
-                break
-            length = min(1.0, _NEAR * reach((w, dw), (z, dz)))
-            w, z = w + length * dw, z + length * dz
-            multipliers, solution = multipliers + length * dy, solution + length * ds
-            matrix = (points.T * w) @ points
-        assert best is not None
-        left, point = best
-        if left > max(_MOST, tolerance):
+        enough = max(_ENOUGH, tolerance)
+        stopping = Stopping(tolerance, _PATIENCE, enough, 0.5, _STEPS, is_heard=False)
+        follow(self, stopping)
+        assert self.best is not None
+        if self.best.gap > max(_MOST, tolerance) and not self.is_late:
             raise SolverError(
-                f"the interior point method of the estimation design stopped at a gap of {left:.2g}"
+                "the interior point method of the estimation design stopped at a gap of "
+                f"{self.best.gap:.2g}"
             )
-        return point
+        return self.best
+
+    def error(self) -> float:
+        """Relative complementarity and residuals; keeps the best point."""
+        w, z, solution = self.masses, self.z, self.solution
+        self.steps += 1
+        self.images = self.points @ solution
+        self.dual = self.rows @ self.multipliers - (self.images**2).sum(axis=1) - z
+        self.primal = -self.rows.T @ w
+        self.primal[0] += 1.0
+        self.missing = self.root - self.matrix @ solution
+        value = 2 * float(np.vdot(self.root, solution)) - self.multipliers[0]
+        self.gap = float(w @ z)
+        left = max(
+            self.gap,
+            float(w @ np.abs(self.dual)),
+            float(np.abs(self.primal).max()),
+            float(np.abs(self.missing).max()) / float(np.abs(self.root).max()),
+        ) / min(abs(value), 1.0)
+        is_kernel = float(np.abs(self.primal).max()) <= _KERNEL
+        self.is_late = is_kernel and clock.now() > self.deadline
+        if self.best is None or self.is_late or left < self.best.gap:
+            self.best = _Point(w, solution, value, self.multipliers, left, self.steps)
+        return 0.0 if self.is_late else left
+
+    def step(self) -> float:
+        """Move all by one length."""
+        w, z, points = self.masses, self.z, self.points
+        newton = self._newton(w, z, self.matrix, self.solution)
+        dw, _, ds = newton(self.dual, self.primal, self.missing, -w * z)
+        dz = (-w * z - z * dw) / w
+        length = min(1.0, reach((w, dw), (z, dz)))
+        after = float((w + length * dw) @ (z + length * dz))
+        mean = self.gap / len(w)
+        if self.stalled >= _STALLED:
+            # Corrections of second order may go round in circles; centred steps without do not.
+            bent, crossed, target = self.dual, self.missing, 0.5 * mean - w * z
+        else:
+            centre = max(centring_parameter(after, self.gap), _LEAST_CENTRE) * mean
+            target = centre - w * z - dw * dz
+            bent = self.dual - ((points @ ds) ** 2).sum(axis=1)
+            crossed = self.missing - (points.T * dw) @ (points @ ds)
+        dw, dy, ds = newton(bent, self.primal, crossed, target)
+        dz = (target - z * dw) / w
+        if not (np.isfinite(dw).all() and np.isfinite(dz).all()):
+            return 0.0
+        length = min(1.0, _NEAR * reach((w, dw), (z, dz)))
+        self.masses, self.z = w + length * dw, z + length * dz
+        self.multipliers = self.multipliers + length * dy
+        self.solution = self.solution + length * ds
+        self.matrix = (points.T * self.masses) @ points
+        return length
 
     def _newton(self, w: Vector, z: Vector, matrix: Any, solution: Vector) -> _Step:
         """Steps of w, ν and Z for residuals of the four conditions.

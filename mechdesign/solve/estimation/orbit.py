@@ -26,7 +26,6 @@ from ...prior import Prior
 from ...program.duals import Candidate, Duals
 from ...program.program import EstimationProgram, TwoSided
 from ..method import ESTIMATION, Method
-from .block_designs import Incidence, block_design
 from .cyclic_designs import cyclic_design, most_outputs
 from .generation import Columns
 from .method import kernel_of
@@ -124,38 +123,24 @@ def outputs_of(lifts: tuple[Fraction, ...]) -> int:
     return found
 
 
-def block_of(lifts: tuple[Fraction, ...]) -> Incidence | None:
-    """A block design whose sets are where a column of two values is high; ``None`` without one."""
-    if len(set(lifts)) != 2:
-        return None
-    return block_design(len(lifts), lifts.count(max(lifts)))
-
-
 def fewest_outputs(lifts: tuple[Fraction, ...]) -> int:
     """How many outputs the permutations take that are made of a column."""
-    if (block := block_of(lifts)) is not None:
-        return block.shape[1]
     every = outputs_of(lifts)
     return every if every <= _MOST_PERMUTED else most_outputs(len(lifts))
 
 
 def rows_of(lifts: tuple[Fraction, ...]) -> tuple[Vector, Vector]:
-    """Permutations of a column, ``(M, n)``, and their masses: those of a block design where one is
-    known, all where they are few, else those of a cyclic design. Raises :class:`SolverError` where
-    none of these is found.
+    """Permutations of a column, ``(M, n)``, and their masses: a cyclic design where that has fewer
+    outputs than all of them and is found. Raises :class:`SolverError` where they are too many.
     """
-    block = block_of(lifts)
-    if block is not None:
-        rows = np.where(block.T, float(max(lifts)), float(min(lifts)))
-    elif outputs_of(lifts) <= _MOST_PERMUTED:
-        kernel = permuted(lifts)
-        rows = np.asarray(kernel.T * kernel.shape[1])
-    else:
-        found = cyclic_design(np.array(lifts, dtype=float))
-        if found is None:
-            raise SolverError(f"no cyclic design of {len(lifts)} symbols was found")
+    every, fewer = outputs_of(lifts), most_outputs(len(lifts))
+    found = cyclic_design(np.array(lifts, dtype=float)) if fewer < every else None
+    if found is not None:
         return found
-    return rows, np.full(len(rows), 1 / len(rows))
+    if every > _MOST_PERMUTED:
+        raise SolverError(f"no cyclic design of {len(lifts)} symbols was found")
+    kernel = permuted(lifts)
+    return np.asarray(kernel.T * kernel.shape[1]), np.full(every, 1 / every)
 
 
 def permuted(lifts: tuple[Fraction, ...]) -> Vector:

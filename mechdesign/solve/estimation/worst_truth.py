@@ -26,7 +26,13 @@ from ...program.program import SEARCHING, EstimationProgram
 from ...program.worst import WorstTruthProgram
 from ...utility.truths import ColumnRisks, RiskPoint
 from ..column_generation.master import mixed_kernel
-from ..interior_point.predictor_corrector import reach
+from ..interior_point.predictor_corrector import (
+    Iterate,
+    Stopping,
+    centring_parameter,
+    follow,
+    reach,
+)
 from ..method import ANY_CONE, Method
 from .master import HIDDEN, UNTOLD, optimal_masses
 from .method import OptimalExperiment, balanced, check_told, listed
@@ -219,7 +225,7 @@ class _Point:
     rough: Vector
 
 
-class _Saddle:
+class _Saddle(Iterate):
     """min over masses q, max over shares w of Φ(q, w), Eᵀq = (1, 0), Σw = 1, q, w ≥ 0.
 
     Φ is the risk at the truth w, or Σ w_i times the risk at each of a list. The conditions are
@@ -276,70 +282,76 @@ class _Saddle:
 
     def solve(self, start: Vector | None) -> _Point:
         """Predictor and corrector steps until the gap is closed or stays as it is."""
-        rows, count = self.rows, self.program.truths.count
-        m, n = rows.shape
-        target = np.zeros(n)
-        target[0] = 1.0
+        (m, n), count = self.rows.shape, self.program.truths.count
         q = np.full(m, 1 / m) if start is None else 0.9 * start + 0.1 / m
         w = np.full(count, 1 / count)
-        points = self._points(q, w)
-        value, by_q, by_w = self._slopes(points, w)
-        unit = abs(value)
-        y, eta = np.zeros(n), float(by_w.max()) / unit + 0.1
-        y[0] = 1.05 * float(-by_q.min()) / unit
-        z, v = rows @ y + by_q / unit, eta - by_w / unit
-        best: _Point | None = None
-        since = 0
-        for _ in range(_STEPS):
-            value, by_q, by_w = self._slopes(points, w)
-            dual, rising = by_q / unit + rows @ y - z, by_w / unit - eta + v
-            primal, short = target - rows.T @ q, 1 - float(w.sum())
-            gap = float(q @ z + w @ v)
-            left = max(
-                gap,
-                float(q @ np.abs(dual)),
-                float(np.max(-by_q / unit - rows @ y)),
-                float(w @ np.abs(rising)),
-                float(np.abs(primal).max()),
-                abs(short),
-            ) / min(abs(value) / unit, 1.0)
-            if best is None or left < best.gap:
-                since = 0 if best is None or left < 0.5 * best.gap else since + 1
-                rough = q if best is None or left > _ROUGH else best.rough
-                best = _Point(q, w / w.sum(), unit * y, value, left, rough)
-            else:
-                since += 1
-            if left <= _FINE or (since >= _PATIENCE and best.gap <= _ENOUGH):
-                break
-            second = tuple(part / unit for part in self._second(points, w))
-            if not all(np.isfinite(part).all() for part in (*second, z / q, v / w)):
-                break
-            step = self._newton((q, z, w, v), second, (dual, primal, rising, short))
-            centre = gap / (m + count)
-            if left > _OFF * gap:
-                # Where the best masses leave J singular, columns that are hardly used have to
-                # come back to the central path before the next step along it.
-                moves = step(centre - q * z, centre - w * v)
-            else:
-                dq, _, dw, _, dz, dv = step(-q * z, -w * v)
-                length = min(1.0, reach((q, dq), (z, dz), (w, dw), (v, dv)))
-                after = float((q + length * dq) @ (z + length * dz))
-                after += float((w + length * dw) @ (v + length * dv))
-                centre *= max((after / gap) ** 3, _LEAST_CENTRE)
-                moves = step(centre - q * z - dq * dz, centre - w * v - dw * dv)
-            if not all(np.isfinite(part).all() for part in moves):
-                break
-            dq, dy, dw, de, dz, dv = moves
-            length = min(1.0, _NEAR * reach((q, dq), (z, dz), (w, dw), (v, dv)))
-            q, z, w, v = q + length * dq, z + length * dz, w + length * dw, v + length * dv
-            y, eta = y + length * dy, eta + length * float(de[0])
-            points = self._points(q, w)
-        assert best is not None
-        if best.gap > _ENOUGH:
+        self.points = self._points(q, w)
+        value, by_q, by_w = self._slopes(self.points, w)
+        self.unit = abs(value)
+        y, eta = np.zeros(n), float(by_w.max()) / self.unit + 0.1
+        y[0] = 1.05 * float(-by_q.min()) / self.unit
+        self.place = q, self.rows @ y + by_q / self.unit, w, eta - by_w / self.unit
+        self.y, self.eta = y, eta
+        self.best: _Point | None = None
+        follow(self, Stopping(_FINE, _PATIENCE, _ENOUGH, 0.5, _STEPS, is_heard=False))
+        assert self.best is not None
+        if self.best.gap > _ENOUGH:
             raise SolverError(
-                f"the interior point method for the worst truth stopped at a gap of {best.gap:.2g}"
+                "the interior point method for the worst truth stopped at a gap of "
+                f"{self.best.gap:.2g}"
             )
-        return best
+        return self.best
+
+    def error(self) -> float:
+        """Relative complementarity and residuals; keeps the best point."""
+        (q, z, w, v), unit, y = self.place, self.unit, self.y
+        value, by_q, by_w = self._slopes(self.points, w)
+        dual, rising = by_q / unit + self.rows @ y - z, by_w / unit - self.eta + v
+        primal = -self.rows.T @ q
+        primal[0] += 1.0
+        short = 1 - float(w.sum())
+        self.residuals = dual, primal, rising, short
+        self.gap = float(q @ z + w @ v)
+        self.left = max(
+            self.gap,
+            float(q @ np.abs(dual)),
+            float(np.max(-by_q / unit - self.rows @ y)),
+            float(w @ np.abs(rising)),
+            float(np.abs(primal).max()),
+            abs(short),
+        ) / min(abs(value) / unit, 1.0)
+        if self.best is None or self.left < self.best.gap:
+            rough = q if self.best is None or self.left > _ROUGH else self.best.rough
+            self.best = _Point(q, w / w.sum(), unit * y, value, self.left, rough)
+        return self.left
+
+    def step(self) -> float:
+        """Move all by one length."""
+        q, z, w, v = self.place
+        second = tuple(part / self.unit for part in self._second(self.points, w))
+        if not all(np.isfinite(part).all() for part in (*second, z / q, v / w)):
+            return 0.0
+        step = self._newton(self.place, second, self.residuals)
+        centre = self.gap / (len(q) + len(w))
+        if self.left > _OFF * self.gap:
+            # Where the best masses leave J singular, columns that are hardly used have to
+            # come back to the central path before the next step along it.
+            moves = step(centre - q * z, centre - w * v)
+        else:
+            dq, _, dw, _, dz, dv = step(-q * z, -w * v)
+            length = min(1.0, reach((q, dq), (z, dz), (w, dw), (v, dv)))
+            after = float((q + length * dq) @ (z + length * dz))
+            after += float((w + length * dw) @ (v + length * dv))
+            centre *= max(centring_parameter(after, self.gap), _LEAST_CENTRE)
+            moves = step(centre - q * z - dq * dz, centre - w * v - dw * dv)
+        if not all(np.isfinite(part).all() for part in moves):
+            return 0.0
+        dq, dy, dw, de, dz, dv = moves
+        length = min(1.0, _NEAR * reach((q, dq), (z, dz), (w, dw), (v, dv)))
+        self.place = q + length * dq, z + length * dz, w + length * dw, v + length * dv
+        self.y, self.eta = self.y + length * dy, self.eta + length * float(de[0])
+        self.points = self._points(self.place[0], self.place[2])
+        return length
 
     def _newton(
         self,

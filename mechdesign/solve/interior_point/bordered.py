@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .newton import Cone, StructuredOptions
-from .predictor_corrector import Array, centring_parameter, cholesky, longest_step
+from .predictor_corrector import Array, Iterate, centring_parameter, cholesky, longest_step
 
 Places = NDArray[np.intp]
 
@@ -176,7 +176,7 @@ class Slack:
         return Slack(s, mu * target / s, target, zero, zero, zero)
 
 
-class Bordered:
+class Bordered(Iterate):
     """Predictor-corrector iterations under zeros and limits.
 
     Parameters

@@ -11,6 +11,7 @@ the optimum is dense and this gives up.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from ...program.program import LinearProgram, TwoSided
 from .entrywise import EntrywiseNewton
 from .newton import Newton, Point, StructuredOptions
-from .predictor_corrector import SHORTEST, Array
+from .predictor_corrector import Array, Iterate, Stopping, follow
 from .pricing import best_columns
 from .screening import central_columns
 
@@ -130,7 +131,7 @@ def first_outputs(program: LinearProgram, count: int) -> Places:
     return np.sort(np.array(chosen, dtype=np.intp))
 
 
-class Growing:
+class Growing(Iterate):
     """An iteration on some outputs, which all others are priced for.
 
     Parameters
@@ -159,38 +160,41 @@ class Growing:
         self.newton.stakes = rows.stakes
         self.iterations, self.pricings, self.turns = 0, 0, 0
         #: Whether so many outputs pay that all of them had better be carried.
-        self.is_dense = False
+        self.is_dense, self._gave_up = False, False
         self._saved: list[tuple[float, Point, Places]] = []
 
     def solve(self) -> bool:
         """Iterate until no output pays; whether it came so far."""
+        limits, self._priced_at = self.growing, self.growing.priced_at
+        stopping = Stopping(0.0, limits.iterations, progress=0.5, iterations=limits.iterations)
+        self.iterations, converged = follow(self, stopping)
+        return converged
+
+    def error(self) -> float:
+        """Complementarity and residuals after outputs have joined; zero where none pays at the
+        end, infinite to give up.
+        """
+        if self._gave_up:
+            return math.inf
         limits, newton = self.growing, self.newton
-        priced_at = limits.priced_at
-        least, since = np.inf, 0
-        while self.iterations < limits.iterations:
-            gap = newton.gap()
-            lack = newton.lack if newton.lack > _RESTORED else 0.0
-            error = max(gap, newton.residual, lack)
-            if error <= 0.5 * least:
-                least, since = error, self.iterations
-            slow = self.iterations - since >= limits.patience
-            ends = error <= self.options.tolerance or (slow and error <= limits.enough)
-            if gap <= priced_at or ends:
-                joined = self._grow(gap, ends)
-                if joined is None:
-                    return False
-                if ends and not joined:
-                    return True
-                gap = newton.gap()
-                priced_at = min(priced_at, gap) * limits.falls
-            try:
-                moved = newton.iterate(gap)
-            except np.linalg.LinAlgError:
-                return False
-            self.iterations += 1
-            if not moved >= SHORTEST:
-                return False
-        return False
+        gap = newton.gap()
+        lack = newton.lack if newton.lack > _RESTORED else 0.0
+        error = max(gap, newton.residual, lack)
+        slow = self.stalled >= limits.patience
+        ends = error <= self.options.tolerance or (slow and error <= limits.enough)
+        if gap <= self._priced_at or ends:
+            joined = self._grow(gap, ends)
+            if joined is None:
+                self._gave_up = True
+                return math.inf
+            if ends and not joined:
+                return 0.0
+            self._priced_at = min(self._priced_at, newton.gap()) * limits.falls
+        return error
+
+    def step(self) -> float:
+        """One Newton step."""
+        return 0.0 if self._gave_up else self.newton.iterate(self.newton.gap())
 
     def _grow(self, gap: float, ends: bool) -> int | None:
         """Take in what pays and leave out what does not; how many joined or are back.

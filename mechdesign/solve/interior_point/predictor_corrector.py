@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from ...progress import approaching
 
 Array = NDArray[np.float64]
 
-_ITERATIONS = 200
 #: Steps shorter than this lead nowhere.
 SHORTEST = 1e-7
 
@@ -42,34 +40,69 @@ class Options:
     regularisation: float = 1e-13
 
 
-class Iterate(Protocol):
-    """A point that moves towards an optimum."""
+@dataclass(frozen=True)
+class Stopping:
+    """When iterations end.
+
+    Attributes
+    ----------
+    tolerance : error at which they have converged
+    patience : iterations without progress after which they give up …
+    enough : … where the least error is at most this
+    progress : share of the least error that an error must be below to be progress
+    iterations : at most
+    is_heard : whether those who wait are told of the errors
+    """
+
+    tolerance: float
+    patience: int
+    enough: float = math.inf
+    progress: float = 1.0
+    iterations: int = 200
+    is_heard: bool = True
+
+
+class Iterate:
+    """A point that moves towards an optimum, by what a method eliminates.
+
+    Attributes
+    ----------
+    stalled : iterations without progress so far
+    """
+
+    stalled = 0
 
     def error(self) -> float:
         """Complementarity and residuals, in units of the utility range."""
+        raise NotImplementedError
 
     def step(self) -> float:
-        """Move once; the shorter of both step lengths. Raises ``LinAlgError``."""
+        """Move once; the shorter of both step lengths, zero to end. Raises ``LinAlgError``."""
+        raise NotImplementedError
 
 
-def follow(iterate: Iterate, options: Options) -> tuple[int, bool]:
+def follow(iterate: Iterate, stopping: Stopping) -> tuple[int, bool]:
     """Step until the error is at most the tolerance; steps taken, and whether it came so far."""
-    least, since = math.inf, 0
-    for taken in range(_ITERATIONS):
+    least, taken = math.inf, 0
+    while True:
         error = iterate.error()
-        approaching(error, options.tolerance)
-        if error <= options.tolerance:
-            return taken, True
-        least, since = (error, 0) if error < least else (least, since + 1)
-        if since == options.patience:
-            return taken, False
+        if stopping.is_heard:
+            approaching(error, stopping.tolerance)
+        converged = error <= stopping.tolerance
+        if error < stopping.progress * least:
+            least, iterate.stalled = error, 0
+        else:
+            iterate.stalled += 1
+        gives_up = iterate.stalled >= stopping.patience and least <= stopping.enough
+        if converged or gives_up or taken == stopping.iterations:
+            return taken, converged
         try:
             moved = iterate.step()
         except np.linalg.LinAlgError:
             return taken, False
+        taken += 1
         if not moved >= SHORTEST:
-            return taken + 1, iterate.error() <= options.tolerance
-    return _ITERATIONS, iterate.error() <= options.tolerance
+            return taken, iterate.error() <= stopping.tolerance
 
 
 def centring_parameter(affine: float, gap: float) -> float:

@@ -19,7 +19,7 @@ from ...program.program import LinearProgram
 from ...requirement.base import Limit
 from .bordered import Bordered, Entries, Places, Rows, Singles
 from .newton import Cone, StructuredOptions
-from .predictor_corrector import Array, follow
+from .predictor_corrector import Array, Stopping, follow
 
 #: Rows beside single entries, and their coefficients, up to which it is used.
 MOST_ROWS, MOST_COEFFICIENTS = 1000, 4_000_000
@@ -85,7 +85,7 @@ def solve_required(
         path = Bordered(
             p, asked.c, cone, asked.entries, asked.singles, asked.rows, targets, options
         )
-        iterations, converged = follow(path, options)
+        iterations, converged = follow(path, Stopping(options.tolerance, options.patience))
         inside = path.inside()
     if path.best is None or not path.least <= _ACCEPTED:
         raise SolverError(

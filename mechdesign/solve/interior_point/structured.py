@@ -22,7 +22,7 @@ from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
 from .entrywise import EntrywiseNewton
 from .growing import GROWING, Growing, Rows, columns_of_rows, first_outputs
 from .newton import Cone, Newton, Point, StructuredOptions
-from .predictor_corrector import Array, follow
+from .predictor_corrector import Array, Iterate, Stopping, follow
 from .pricing import best_columns
 from .required import refusal, solve_required
 from .screening import Screen
@@ -115,7 +115,7 @@ def solve_columns(
     newton = kind(p, c, targets, point, options)
     screening = Screen(newton, outputs, sides_of(cone)) if screen else None
     path = _Path(newton, outputs, screening)
-    iterations, converged = follow(path, options)
+    iterations, converged = follow(path, Stopping(options.tolerance, options.patience))
     if options.restores_rows:
         newton.restore_rows()
     return Solution(
@@ -129,7 +129,7 @@ def solve_columns(
     )
 
 
-class _Path:
+class _Path(Iterate):
     """Newton iterations that drop outputs and keep a point to start others from."""
 
     def __init__(self, newton: Newton, outputs: Places, screen: Screen | None) -> None:
