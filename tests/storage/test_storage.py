@@ -25,6 +25,7 @@ import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior
 from mechdesign.certificate import verify
 from mechdesign.errors import CountsWarning, MechdesignError, StorageError, ZeroMassWarning
+from mechdesign.exact import write_fraction
 from mechdesign.files import write_text
 from mechdesign.kernel_files import write_csv
 from mechdesign.storage import from_json, to_json
@@ -303,6 +304,21 @@ def test_one_unit_in_2_to_the_53_is_enough_to_fail(content):
     achieved = content["certificate"]["achieved"][0][0]
     with pytest.raises(StorageError, match=r"altered .*is no"):
         from_json(edited(content, (LEVEL, math.nextafter(achieved, 0))))
+
+
+def test_a_bound_that_another_version_rounds_otherwise_is_proved_again(found, content):
+    """Within rounding what is proved here is kept; more than that is refused."""
+
+    def claiming(off):
+        bound = found.bound * (1 + off)
+        exact = write_fraction(Fraction(bound))
+        return edited(content, ((CLAIMS, "bound"), bound), ((CLAIMS, "bound_exact"), exact))
+
+    for off in (-3e-14, 3e-14):
+        assert as_file(from_json(claiming(off))) == content
+    for off in (-1e-9, 1e-9):
+        with pytest.raises(StorageError, match="claims bound"):
+            from_json(claiming(off))
 
 
 def test_edited_duals_cannot_lower_the_bound(content):
