@@ -67,6 +67,23 @@ REQUIREMENT_TEXTS = {
 }
 # What stands for every symbol, or every output.
 _EVERY = "*"
+# What the parts of a text are, in their order, and what is made of them: x a symbol, y an output
+# (each also *), s a symbol alone, g symbols joined by +, n a number, e a number or *, i a whole
+# number, m the file of a matrix, … as many as there are; with ? it may be left out.
+_FORMS: dict[str, tuple[str, Callable[..., Requirement]]] = {
+    "pattern": ("m", lambda matrix: require.zero(pattern=matrix)),
+    "at-least": ("x y n", require.at_least),
+    "at-most": ("x y n", require.at_most),
+    "invariant": ("n?", require.invariant),
+    "output": ("s n n?", require.output),
+    "monotone": ("", require.monotone),
+    "symmetric": ("n?", require.symmetric),
+    "outputs": ("i", require.outputs),
+    "ratio": ("s s n", require.ratio),
+    "apart": ("g", lambda group: require.apart(*group)),
+    "posterior": ("g e e", require.posterior),
+    "lift": ("g e e", require.lift),
+}
 
 
 class _RequirementReader:
@@ -82,31 +99,53 @@ class _RequirementReader:
         if path:
             return _own_requirement(path, rest)
         name, _, rest = text.partition(":")
-        readers: dict[str, Callable[[str, list[str]], Requirement]] = {
+        kind, parts = name.strip().lower(), _cells(rest)
+        own: dict[str, Callable[[str, list[str]], Requirement]] = {
             "zero": self._zero,
-            "pattern": lambda s, parts: require.zero(pattern=self._matrix(s, self._one(s, parts))),
-            "at-least": self._entry,
-            "at-most": self._entry,
             "diagonal": self._diagonal,
             "cost": self._cost,
-            "invariant": lambda s, parts: require.invariant(*self._numbers(s, parts, 0, 1)),
-            "output": self._output,
             "equal-error": self._equal_error,
             "unbiased": self._unbiased,
-            "monotone": lambda s, parts: require.monotone(*self._numbers(s, parts, 0, 0)),
-            "symmetric": lambda s, parts: require.symmetric(*self._numbers(s, parts, 0, 1)),
-            "outputs": self._few_outputs,
             "rows": self._rows,
-            "every-output": lambda s, parts: require.every_output(self._values(s, parts)),
-            "ratio": self._ratio,
-            "apart": lambda s, parts: require.apart(*self._group(self._one(s, parts))),
-            "posterior": self._posterior,
-            "lift": self._posterior,
+            "every-output": lambda kind, parts: require.every_output(self._values(kind, parts)),
         }
-        kind = name.strip().lower()
-        if kind not in readers:
-            raise UnknownNameError("requirement", name.strip(), readers)
-        return readers[kind](kind, _cells(rest))
+        if kind in own:
+            return own[kind](kind, parts)
+        if kind not in _FORMS:
+            raise UnknownNameError("requirement", name.strip(), [*own, *_FORMS])
+        form, make = _FORMS[kind]
+        wanted = form.split()
+        if not len(wanted) - form.count("?") <= len(parts) <= len(wanted):
+            raise self._refuse(kind, ",".join(parts))
+        # An output that is asked for by itself is looked for among the outputs.
+        sides = {"s": self._places if kind == "output" else self._inputs}
+        return make(*(self._part(kind, *pair, sides) for pair in zip(wanted, parts, strict=False)))
+
+    def _part(self, kind: str, form: str, text: str, sides: dict[str, Codebook]) -> Any:
+        match form[0]:
+            case "x":
+                return self._label(text, self._inputs, "symbol of a requirement")
+            case "y":
+                return self._label(text, self._places, "output of a requirement")
+            case "s" if sides["s"] is self._inputs:
+                return self._one_of_group(text)
+            case "s":
+                found = self._label(text, self._places, "output of a requirement")
+                if found is None and text == _EVERY:
+                    raise self._refuse(kind, text)
+                return found
+            case "g":
+                return self._group(text)
+            case "e":
+                return None if text == _EVERY else self._number(kind, text)
+            case "m":
+                return self._matrix(kind, text)
+        value = self._number(kind, text)
+        if form[0] == "i":
+            if not value.is_integer():
+                raise self._refuse(kind, text)
+            return int(value)
+        return value
 
     def _refuse(self, kind: str, got: Any) -> RequirementError:
         return RequirementError(
@@ -116,21 +155,11 @@ class _RequirementReader:
             remedy='write it so; a label with a comma stands in quotes, as in "a,b"',
         )
 
-    def _one(self, kind: str, parts: list[str]) -> str:
-        if len(parts) != 1:
-            raise self._refuse(kind, ",".join(parts))
-        return parts[0]
-
     def _number(self, kind: str, text: str) -> float:
         try:
             return float(text)
         except ValueError:
             raise self._refuse(kind, text) from None
-
-    def _numbers(self, kind: str, parts: list[str], least: int, most: int) -> list[float]:
-        if not least <= len(parts) <= most:
-            raise self._refuse(kind, ",".join(parts))
-        return [self._number(kind, part) for part in parts]
 
     def _label(self, text: str, book: Codebook, what: str) -> Label:
         place = book.place(text)
@@ -140,31 +169,24 @@ class _RequirementReader:
             return None
         raise UnknownNameError(what, text, map(str, [*book.labels, _EVERY]))
 
-    def _pair(self, x: str, y: str) -> tuple[Label, Label]:
-        first = self._label(x, self._inputs, "symbol of a requirement")
-        return first, self._label(y, self._places, "output of a requirement")
-
     def _zero(self, kind: str, parts: list[str]) -> Requirement:
-        if parts and parts[0].startswith("farther="):
+        if parts and parts[0].startswith("farther=") and len(parts) <= 2:
             limit = self._number(kind, parts[0].removeprefix("farther="))
-            if len(parts) > 2:
-                raise self._refuse(kind, ",".join(parts))
             distance = self._matrix(kind, parts[1]) if parts[1:] else None
             return require.zero(farther_than=limit, distance=distance)
         if len(parts) != 2 or parts == [_EVERY, _EVERY]:
             raise self._refuse(kind, ",".join(parts))
-        return require.zero(*self._pair(*parts))
-
-    def _entry(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) != 3:
-            raise self._refuse(kind, ",".join(parts))
-        make = require.at_least if kind == "at-least" else require.at_most
-        return make(*self._pair(*parts[:2]), self._number(kind, parts[2]))
+        return require.zero(
+            self._label(parts[0], self._inputs, "symbol of a requirement"),
+            self._label(parts[1], self._places, "output of a requirement"),
+        )
 
     def _diagonal(self, kind: str, parts: list[str]) -> Requirement:
         if any("=" in part for part in parts):
             return require.diagonal(at_least=self._values(kind, parts))
-        return require.diagonal(*self._numbers(kind, parts, 1, 2))
+        if not 1 <= len(parts) <= 2:
+            raise self._refuse(kind, ",".join(parts))
+        return require.diagonal(*(self._number(kind, part) for part in parts))
 
     def _cost(self, kind: str, parts: list[str]) -> Requirement:
         if not 2 <= len(parts) <= 3 or parts[2:] not in ([], ["each"]):
@@ -180,49 +202,21 @@ class _RequirementReader:
             return -Distance(name).gains(self._prior, self._outputs)
         return self._matrix(kind, text)
 
-    def _output(self, kind: str, parts: list[str]) -> Requirement:
-        if not 2 <= len(parts) <= 3:
-            raise self._refuse(kind, ",".join(parts))
-        label = self._label(parts[0], self._places, "output of a requirement")
-        if label is None and parts[0] == _EVERY:
-            raise self._refuse(kind, ",".join(parts))
-        return require.output(label, *self._numbers(kind, parts[1:], 1, 2))
-
-    def _few_outputs(self, kind: str, parts: list[str]) -> Requirement:
-        (count,) = self._numbers(kind, parts, 1, 1)
-        if not count.is_integer():
-            raise self._refuse(kind, parts[0])
-        return require.outputs(int(count))
-
     def _equal_error(self, kind: str, parts: list[str]) -> Requirement:
         if len(parts) < 2 or "|" not in ",".join(parts[:-1]):
             raise self._refuse(kind, ",".join(parts))
-        groups = [
-            [self._group_label(label.strip()) for label in group.split("+")]
-            for group in ",".join(parts[:-1]).split("|")
-        ]
+        groups = [self._split(group) for group in ",".join(parts[:-1]).split("|")]
         return require.equal_error(groups, self._number(kind, parts[-1]))
-
-    def _ratio(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) != 3:
-            raise self._refuse(kind, ",".join(parts))
-        first, second = map(self._group_label, parts[:2])
-        return require.ratio(first, second, self._number(kind, parts[2]))
-
-    def _posterior(self, kind: str, parts: list[str]) -> Requirement:
-        if len(parts) != 3:
-            raise self._refuse(kind, ",".join(parts))
-        low, high = (None if end == _EVERY else self._number(kind, end) for end in parts[1:])
-        make = require.posterior if kind == "posterior" else require.lift
-        return make(self._group(parts[0]), low, high)
 
     def _group(self, text: str) -> list[Label]:
         """Symbols with plus signs between; a label that holds one stands for itself."""
-        if self._inputs.place(text) != ABSENT:
-            return [self._group_label(text)]
-        return [self._group_label(label.strip()) for label in text.split("+")]
+        known = self._inputs.place(text) != ABSENT
+        return [self._one_of_group(text)] if known else self._split(text)
 
-    def _group_label(self, text: str) -> Label:
+    def _split(self, text: str) -> list[Label]:
+        return [self._one_of_group(label.strip()) for label in text.split("+")]
+
+    def _one_of_group(self, text: str) -> Label:
         place = self._inputs.place(text)
         if place == ABSENT:
             raise UnknownNameError("symbol of a requirement", text, map(str, self._inputs.labels))

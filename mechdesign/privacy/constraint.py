@@ -472,18 +472,6 @@ class Bound:
                 )
         return np.array([known[scale] for scale in scales])
 
-    def symbols_are_above(self, prior: Prior) -> bool | None:
-        """Whether likelihoods of symbols are bounded by that of the prior, or those of the prior by
-        them; ``None`` unless it compares just these, every symbol at one level.
-        """
-        sides = (self.over, self.under)
-        points = [side.is_every_symbol for side in sides]
-        mixed = [side.indices is None and side.masses == (prior.weights,) for side in sides]
-        plain = self.pairing == "all" and self.scales is None
-        if not plain or sorted(points) != [False, True] or mixed != [not p for p in points]:
-            return None
-        return points[0]
-
     def is_about_more_than(self, prior: Prior) -> bool:
         """Whether it is about symbols of zero mass too."""
         known = set(prior.support.tolist())

@@ -119,13 +119,16 @@ class PairLevels(LikelihoodBound, register=False):
     def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Max (log P(y|x) − log P(y|x'))/r(x,x') over all pairs, an ``(M,)`` array in nats."""
         factors, worst = self.factors(prior), np.zeros(kernel.shape[1])
+        is_symmetric = np.array_equal(factors, factors.T)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(kernel)
             for x in range(1, len(kernel)):
                 rate = logs[x] - logs[:x]
-                for each, r in ((rate, factors[x, :x, None]), (-rate, factors[:x, x, None])):
-                    # 0/0, of likelihoods and of rates: neither tells the two apart.
-                    each = np.where(r < math.inf, each / r, 0.0)
+                ways = (np.abs(rate, out=rate),) if is_symmetric else (rate, -rate)
+                for each, r in zip(ways, (factors[x, :x], factors[:x, x]), strict=False):
+                    each /= r[:, None]
+                    # 0/0 and ∞/∞ are NaN, which counts for nothing: neither tells the two apart,
+                    # or nothing is asked of them.
                     worst = np.fmax(worst, np.fmax.reduce(each, axis=0))
         return worst
 

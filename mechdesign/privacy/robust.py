@@ -107,19 +107,15 @@ class RobustPML(LikelihoodBound):
         entries = dict(counts.items())
         numbers = list(entries.values())
         for value in numbers:
-            try:
-                good = not isinstance(value, bool) and fraction(value) == int(value) >= 0
-            except (TypeError, ValueError, OverflowError):
-                good = False
-            if not good:
+            if not _is_number(value, math.inf) or fraction(value) != int(value):
                 raise PriorError(
                     "counts",
                     expected="whole numbers of draws",
                     got=quote(value),
                     remedy="give counts, not frequencies: the confidence depends on how many",
                 )
-        radius = confidence_radius(int(sum(numbers)), len(numbers), confidence)
         total = int(sum(numbers))
+        radius = confidence_radius(total, len(numbers), confidence)
         centre = tuple((tidy(x), Fraction(int(c), total)) for x, c in entries.items())
         return cls(epsilon, ("ball", centre, radius))
 
@@ -152,7 +148,7 @@ class RobustPML(LikelihoodBound):
         counting = [x for x in range(n) if high[x] > 0]
         if n <= 2:
             # An interval: two vertices.
-            ends = [high[0], low[0]] if n == 2 else [Fraction(1)]
+            ends = [Fraction(1)]
             if n == 2:
                 ends = [min(high[0], 1 - low[1]), max(low[0], 1 - high[1])]
             rows = [[v, 1 - v][:n] for v in ends]
@@ -307,11 +303,7 @@ def _checked_set(priors: Any) -> Any:
 
 def _numbers(values: tuple[Any, ...], subject: str, most: float) -> tuple[Any, ...]:
     for value in values:
-        try:
-            good = not isinstance(value, bool) and 0 <= fraction(value) <= most
-        except (TypeError, ValueError, OverflowError):
-            good = False
-        if not good:
+        if not _is_number(value, most):
             raise PriorError(
                 subject,
                 expected=f"a number from 0 to {most:g}",
@@ -319,3 +311,11 @@ def _numbers(values: tuple[Any, ...], subject: str, most: float) -> tuple[Any, .
                 remedy="correct it",
             )
     return tuple(tidy(value) for value in values)
+
+
+def _is_number(value: Any, most: float) -> bool:
+    """Whether a value is a number from zero to some other; ``True`` is none."""
+    try:
+        return not isinstance(value, bool) and bool(0 <= fraction(value) <= most)
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -595,8 +595,8 @@ class InformationLimit(SumConstraint):
         given, whole, weights, _, _ = self._tables
         own, common = given @ kernel, whole @ kernel
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(own) - np.log(common)
-        return np.asarray(weights @ np.where(own > 0, own * logs, 0.0))
+            each = np.where(own > 0, own * (np.log(own) - np.log(common)), 0.0)
+        return np.asarray(weights @ each)
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Enclose the sum of logarithms in ball arithmetic, ever tighter until it decides."""

@@ -619,7 +619,8 @@ class Release:
         reports = self.reports = self.reports or Fingerprinter()
         names = [target.column for target in self.targets]
         if len(names) > 1:
-            return reports.add_codes(*distinct_rows([*map(read, names)], names))
+            rows, places = row_places([*map(read, names)], names)
+            return reports.add_codes([*rows, None], places)
         outputs = self.targets[0].outputs
         values, places = distinct_values(read(names[0]))
         # Tuples are written as text, whatever the file is.

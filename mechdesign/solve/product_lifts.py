@@ -209,7 +209,7 @@ def _sides(total: PrivacyNotion, prior: Prior) -> Sequence[tuple[Any, bool]] | N
         return None
     found = []
     for bound in total.checked_bounds(prior):
-        above = bound.symbols_are_above(prior)
+        above = {"points prior": True, "prior points": False}.get(bound.kinds(prior) or "")
         if above is None:
             return None
         found.append((bound, above))

@@ -117,7 +117,7 @@ BAD = {
     "outputs:inf": "outputs:3",
     "outputs:": "outputs:3",
     "unbiased:a=0,b=1,c": "unbiased:a=0",
-    "rows:m.csv,<<,1": "'<=', '>=' or '=='",
+    "rows:m.csv,<<,1": "senses <=, >=, ==",
     "pattern:v.json": "v.json",
     "ratio:a,b": "ratio:X,Z,2",
     "ratio:a,q,2": "got 'q'",
