@@ -202,7 +202,7 @@ def test_the_file_is_what_its_format_says(found, content):
 
 
 @for_each(
-    ("value", "words"),
+    ("value", "said"),
     [
         *((value, "expected a Design or a Mechanism") for value in (5, None, [[1.0]], ABC)),
         *(
@@ -212,12 +212,12 @@ def test_the_file_is_what_its_format_says(found, content):
         (Mechanism([[1.0]], ["\udcff"]), "json"),
     ],
 )
-def test_what_has_no_form_in_a_file_is_refused(value, words, tmp_path):
-    if words == "json":  # JSON has an escape for it, and CSV none
+def test_what_has_no_form_in_a_file_is_refused(value, said, tmp_path):
+    if said == "json":  # JSON has an escape for it, and CSV none
         with pytest.raises(MechdesignError):
             write_csv(value, tmp_path / "kernel.csv")
     else:
-        with pytest.raises(StorageError, match=words or None):
+        with pytest.raises(StorageError, match=said or None):
             md.save(value, tmp_path / "x.json")
     assert not list(tmp_path.iterdir())
 
@@ -290,10 +290,10 @@ ALTERED = [
 ]  # fmt: skip
 
 
-@for_each(("changes", "words"), ALTERED)
-def test_altered_files_are_refused_whatever_their_digest(content, changes, words):
+@for_each(("changes", "said"), ALTERED)
+def test_altered_files_are_refused_whatever_their_digest(content, changes, said):
     changed = edited(content, *changes)
-    with pytest.raises(StorageError, match=words or None):
+    with pytest.raises(StorageError, match=said or None):
         from_json(changed)
     with pytest.raises(StorageError, match=r"do not match their digest|schema version"):
         from_json({**changed, "digest": content["digest"]})
@@ -385,7 +385,7 @@ def test_an_existing_file_is_kept_unless_told_otherwise(found, tmp_path):
 
 
 @for_each(
-    ("name", "words"),
+    ("name", "said"),
     [
         (".", "folder"),
         ("no/such/x.json", "create it first"),
@@ -394,9 +394,9 @@ def test_an_existing_file_is_kept_unless_told_otherwise(found, tmp_path):
         *((name, "name of a file") for name in (3, None, ["m.json"])),
     ],
 )
-def test_places_that_cannot_be_written_are_refused(found, tmp_path, name, words):
+def test_places_that_cannot_be_written_are_refused(found, tmp_path, name, said):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=words or None):
+    with pytest.raises(StorageError, match=said or None):
         md.save(found, tmp_path / name if isinstance(name, str) else name, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
