@@ -306,8 +306,8 @@ class Bins:
         one where that has no end either, which :class:`OpenBinWarning` says.
         """
         if self.is_open:
-            widths = zip(self.labels, self.widths, strict=True)
-            without = listing([label for label, width in widths if math.isinf(width)])
+            pairs = zip(self.labels, self.widths, strict=True)
+            without = listing([label for label, width in pairs if math.isinf(width)])
             warn(
                 f"bins without an end, {without}, stand in distances for bins "
                 "as wide as those beside them; end them, as in 0,18,65,120, or take a utility "
@@ -591,7 +591,7 @@ def bins(
     if each:
         edges = _each(of, numbers, limits)
     elif edges is None:
-        count = asked[given[0]]
+        count: Any = asked[given[0]]
         if not is_whole(count, 2, _MOST):
             raise InputError(
                 f"number of bins ({given[0]})",

@@ -218,9 +218,10 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
             "alone (found.mechanism.with_schema(None)) and snap before",
         )
-    for name in () if found.schema is None else found.schema.names:
-        if (bins := found.schema.bins_of(name)) is not None:
-            check_numbers(bins, f"bins of column {quote(name)}")
+    if found.schema is not None:
+        for name, bins in zip(found.schema.names, found.schema.bins, strict=True):
+            if bins is not None:
+                check_numbers(bins, f"bins of column {quote(name)}")
     warn_of_untold(designed)
     made = public_form(designed)
     assert isinstance(made, Mechanism)

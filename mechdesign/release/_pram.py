@@ -575,8 +575,10 @@ def _places(
     """Positions of the values of a column among the labels."""
     opened = open_table(table, dialect)
     opened.check([name])
-    coding = Names(name, labels, Policy(missing="keep"), texts=opened.is_text)
+    coding = Names([name], labels, Policy(missing="keep"), texts=opened.is_text)
     parts = [np.empty(0, dtype=np.int64)]
     for (values,) in opened.parts([name]):
-        parts.append(coding.encode(values, sum(map(len, parts))).astype(np.int64))
+        parts.append(
+            coding.codes({name: values}.__getitem__, sum(map(len, parts))).astype(np.int64)
+        )
     return np.concatenate(parts)

@@ -100,7 +100,7 @@ def test_subset_selections_in_every_form(monkeypatch, tmp_path):
         refused(lambda wrong=wrong: md.ReportCounts(selection, wrong))
     # Of a file they are put together wherever so many were read.
     monkeypatch.setattr(release_reports, "_PENDING", 700)
-    monkeypatch.setattr(reading, "_FIXED_ROWS", 300)
+    monkeypatch.setattr(reading, "_ROWS", 300)
     table.to_csv(tmp_path / "r.csv", index=False)
     table.to_parquet(tmp_path / "r.parquet")
     for name in ("r.csv", "r.parquet"):

@@ -511,19 +511,19 @@ def test_apply_takes_folders_and_patterns(data, capsys):
     md.save(FOUND, "m.json")
     md.save(PLAN, "plan.json")
 
-    def run(*words):
-        code = main(list(words))
+    def run(*arguments):
+        code = main(list(arguments))
         return code, *capsys.readouterr()
 
     asked = ["apply", "m.json", "in", "--column", "class", "--row", "id", "--key"]
     code, out, _ = run(*asked, "k.key", "-o", "out", "--receipt", "r.json")
     assert (code, "900 reports" in out, Path("r.json").exists()) == (0, True, True)
-    for words, said in (
+    for arguments, said in (
         (["apply", "m.json", "in/*/*.parquet", "--column", "class", "-o", "in"], "apart"),
         ([*asked, "out2/k.key", "-o", "out2"], "outside of the folder"),
         (["apply", "m.json", "none/*.csv", "--column", "class", "-o", "out2"], "none"),
     ):
-        code, _, err = run(*words)
+        code, _, err = run(*arguments)
         assert (code, said in err, len(err.splitlines())) == (2, True, 1)
     assert not Path("out2").exists()
     assert run("apply", "plan.json", "in", "-o", "both", "--ledger", "l")[0] == 0

@@ -153,7 +153,7 @@ def test_policies_for_what_is_no_input(make):
     assert "zz" not in str(refused(lambda: column(missing="keep"), said))
     with md.show_values():
         refused(lambda: column(missing="keep"), "'zz'", error=DataError)
-    for policy, word, error in (
+    for policy, said, error in (
         ({}, "1 in the 4 rows read", DataError),
         ({"missing": "drop"}, "keep", UnknownNameError),
         ({"unseen": "keep"}, "replace", UnknownNameError),
@@ -161,7 +161,7 @@ def test_policies_for_what_is_no_input(make):
         ({"missing": "replace", "replacement": "q"}, "'q'", DataError),
         ({"replacement": "a"}, "'a' alone", InputError),
     ):
-        refused(lambda policy=policy: column(**policy), word, error=error)
+        refused(lambda policy=policy: column(**policy), said, error=error)
     # Rows that are not reported do not shift the others.
     whole, holed = (make({"x": [value, "b", "c"] * 50}) for value in ("a", None))
     drawn = [
@@ -196,7 +196,7 @@ def test_columns_may_have_any_name():
 
 def test_bad_tables_are_named(table):
     twice = table.rename(columns={"z": "x"})
-    for given, column, words, error in (
+    for given, column, said, error in (
         (table, "y", ("'y'", "id, x, z"), UnknownNameError),
         (pl.from_pandas(table).lazy(), "y", ("'y'",), UnknownNameError),
         (table, "id", ("type str", "type int"), DataError),
@@ -213,7 +213,7 @@ def test_bad_tables_are_named(table):
         ),
     ):
         call = lambda t=given, c=column: list(md.privatize(t, c, FOUND))  # noqa: E731
-        refused(call, *words, error=error)
+        refused(call, *said, error=error)
     refused(
         lambda: md.privatize(pd.DataFrame({"x": [True]}), "x", NUMBERS), "bool", error=DataError
     )

@@ -80,7 +80,7 @@ def test_secrets_that_were_released_before_are_named(tmp_path, monkeypatch, endi
         write(frame, name + ending)
     assert told("in", "a", "job", JOB) == []
     (said,) = told("in", "b", "sex", SEX)
-    assert all(word in said for word in ("'job'", "ledger", "--drop-column"))
+    assert all(part in said for part in ("'job'", "ledger", "--drop-column"))
     assert "'sex'" not in said
     assert read("b" + ending)["job"].tolist() == people()["job"].tolist()
     # A copy under another name and in another order holds the same secrets.
