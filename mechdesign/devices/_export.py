@@ -210,7 +210,8 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or design for fewer "
             "symbols",
         )
-    if found.schema is not None and found.schema.places is not None:
+    schema = found.schema
+    if schema is not None and schema.places is not None:
         raise KernelError(
             "kernel",
             expected="inputs that a device or a database has",
@@ -218,8 +219,8 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
             "alone (found.mechanism.with_schema(None)) and snap before",
         )
-    for name in () if found.schema is None else found.schema.names:
-        if (bins := found.schema.bins_of(name)) is not None:
+    for name in () if schema is None else schema.names:
+        if schema is not None and (bins := schema.bins_of(name)) is not None:
             check_numbers(bins, f"bins of column {quote(name)}")
     warn_of_untold(designed)
     made = public_form(designed)
