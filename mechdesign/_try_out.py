@@ -17,9 +17,9 @@ from .inference.many import ManyEstimates
 from .inference.planning import plan
 from .inference.results import Estimate
 from .labels import Label
+from .mechanism import best_guesses
 from .prior import Prior
 from .privacy import LDP
-from .release.risk import correct_guesses
 from .release.sampler import Sampler
 from .solve._design import Design, design
 from .subsets import SubsetSelection
@@ -160,7 +160,7 @@ def try_out(
         odds = before * math.exp(made.log_ratio)
         after = odds / (odds + 1 - before)
     else:
-        after = correct_guesses(made.mechanism, prior)
+        after = best_guesses(made.mechanism, prior)[1]
         drawn = np.bincount(reports, minlength=made.mechanism.shape[1]).tolist()
         reports = dict(zip(made.mechanism.outputs, drawn, strict=True))
     return Trial(

@@ -682,10 +682,10 @@ class LeftoverWarning(MechdesignWarning):
 
 
 class DisclosureWarning(MechdesignWarning):
-    """One report gives the secret away.
+    """One report gives the secret away, or much of it.
 
-    A best guess from it is right with probability 99.9 % or more where all symbols are equally
-    likely, whatever the level is called.
+    A best guess from it is right ten times as often as one without it, or wrong in less than a
+    third of the cases; or right with probability 99.9 % where all symbols are equally likely.
     """
 
     code = "MD816"

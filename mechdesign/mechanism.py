@@ -30,6 +30,10 @@ _ROW_TOLERANCE = 1e-6
 _NEGATIVE_TOLERANCE = 1e-9
 # A secret that one report lets guess right with this probability is not hidden.
 _DISCLOSED = Fraction(999, 1000)
+# One that is guessed right so many times as often, or wrong so many times less often, hardly is.
+_RISE, _FALL = 10, 3
+# Columns of a kernel that are looked at together, so that no second one fills the memory.
+_COLUMNS = 256
 #: Bits of a denominator.
 MOST_BITS = 1 << 20
 _SECOND = "pass the probability of the second mechanism"
@@ -636,21 +640,46 @@ def guess_probability(mechanism: Mechanism, prior: Prior | None = None) -> Fract
     return Fraction(sum(weights.max(axis=0).tolist()), len(weights) * mechanism.denominator)
 
 
+def best_guesses(mechanism: Mechanism, prior: Prior | None = None) -> tuple[float, float]:
+    """How likely a best guess of the secret is right without a report, and with one; where all
+    symbols are equally likely unless a prior is given.
+
+    >>> best_guesses(Mechanism([[0.75, 0.25], [0.25, 0.75]]))
+    (0.5, 0.75)
+    """
+    count, outputs = mechanism.shape
+    masses = np.full(count, 1 / count) if prior is None else prior.probabilities
+    parts = np.array_split(mechanism.kernel, range(_COLUMNS, outputs, _COLUMNS), axis=1)
+    after = math.fsum((masses[:, None] * part).max(axis=0).sum() for part in parts)
+    return float(masses.max()), min(after, 1.0)
+
+
 def warn_of_disclosure(mechanism: Mechanism, prior: Prior | None = None, subject: str = "") -> None:
-    """Warn of a kernel of which one report gives the secret away, whatever its notion is.
+    """Warn of a kernel of which one report gives the secret away, or much of it.
+
+    That is where a best guess is right ten times as often, or wrong in less than a third of the
+    cases, whatever the notion is.
 
     Where a prior has one symbol only there is nothing to hide.
     """
     symbols = len(mechanism.inputs) if prior is None else len(prior.support)
     guessed = guess_probability(mechanism, prior)
-    if symbols < 2 or guessed < _DISCLOSED:
+    if symbols < 2:
         return
-    # Rounded down, as it is a probability of less than one unless it is one.
-    percent = math.floor(guessed * 100_000) / 1000
-    rate = "always right" if guessed == 1 else f"right with probability {percent:g} % or more"
-    warn(
-        f"{subject}a best guess of the secret from one single report is {rate} where all "
-        f"{symbols} symbols are equally likely, so that nothing is hidden in effect; ask for a "
-        "smaller level if it should be",
-        DisclosureWarning,
-    )
+    if guessed >= _DISCLOSED:
+        # Rounded down, as it is a probability of less than one unless it is one.
+        percent = math.floor(guessed * 100_000) / 1000
+        rate = "always right" if guessed == 1 else f"right with probability {percent:g} % or more"
+        told = (
+            f"a best guess of the secret from one single report is {rate} where all {symbols} "
+            "symbols are equally likely, so that nothing is hidden in effect"
+        )
+    else:
+        before, after = best_guesses(mechanism, prior)
+        if after < _RISE * before and _FALL * (1 - after) >= 1 - before:
+            return
+        told = (
+            f"with one single report a best guess of the secret is right with probability "
+            f"{after:.3g}, without it {before:.3g}, so that little is hidden"
+        )
+    warn(f"{subject}{told}; ask for a smaller level if it should be", DisclosureWarning)

@@ -93,17 +93,18 @@ def compare_claims(
     """Raise :class:`InputError` for claims that the numbers of a file do not bear out.
 
     Value, bound and gaps are computed afresh. A bound of a search may end a little elsewhere, and
-    functions given in floats may be rounded otherwise; another bound from the same dual variables
-    may be a little smaller than what was stated. All else is the same to the last digit.
+    functions given in floats may be rounded otherwise; another version may round a bound from the
+    same dual variables otherwise. What is proved here is kept. All else is the same to the last
+    digit.
     """
     searched = certificate.bound_source.removesuffix(", at the least favourable truth") == SEARCHED
     agreement = _SEARCHED if searched else _AGREEMENT
     margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
     rough = searched or certificate.rests_on_floats or "worst" in saved
-    weaker = not rough and saved["bound_exact"] != found["bound_exact"]
+    is_other = saved["bound_exact"] != found["bound_exact"]
     shares = margin / width if width > 0 else margin
     room = dict[str, float]()
-    if rough or weaker:
+    if rough or is_other:
         room |= {"bound": margin, "bound_exact": margin, "gap": shares}
         if certificate.gain_gap and 0 < certificate.gap < UNKNOWN:
             room["gain_gap"] = shares * certificate.gain_gap / certificate.gap
@@ -115,7 +116,7 @@ def compare_claims(
         if not near and claim in room and None not in (said, own):
             exact = claim.endswith("_exact")
             a, b = ((read_fraction if exact else _number)(value) for value in (said, own))
-            near = bool(abs(float(a - b)) <= room[claim] and (rough or a >= b))
+            near = bool(abs(float(a - b)) <= room[claim])
         if not near:
             raise InputError(
                 f"the file claims {claim} {quote(said)}, its numbers give {quote(own)}; "

@@ -178,8 +178,7 @@ def _fail(message: str, exit_code: int, code: str) -> int:
 
 
 def _show_warning(message: Any, category: type[Warning] = Warning, *_: Any, **__: Any) -> None:
-    own = issubclass(category, MechdesignWarning)
-    code = f" [{category.code}]" if own else ""
+    code = f" [{category.code}]" if issubclass(category, MechdesignWarning) else ""
     _tell(f"warning: {_line(str(message))}{code}")
 
 

@@ -134,6 +134,7 @@ def _group(cls: type[_ByQuestion], callback: Any, about: str) -> typer.Typer:
     narrow = {"terminal_width": max(columns - 2, 20)} if columns < 52 else {}
     app = typer.Typer(
         cls=cls,
+        add_completion=cls is _ByQuestion,
         context_settings={"help_option_names": ["-h", "--help"], **narrow},
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

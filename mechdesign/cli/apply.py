@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, ExcelSafe, Force, Kernel, ReleaseOptions, say_receipt
+from .options import AsJson, ExcelSafe, Force, Kernel
 from .output import note, print_json, say
+from .release_options import ReleaseOptions, say_receipt
 
 
 def apply(

@@ -50,7 +50,7 @@ def compare(
         ),
     ] = None,
     levels: Annotated[
-        str | None,
+        list[float] | None,
         typer.Option(
             help="What to match at: 0.1,0.5,1 or first:last:count. Nats, or losses with --match "
             "loss. Default: 20 levels from 0.1 to 2, or 20 losses up to that of no disclosure."

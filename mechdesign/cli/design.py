@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -89,7 +89,7 @@ def design(
     require: Require = None,
     outputs: Outputs = None,
     solver: Annotated[
-        str,
+        Any,
         typer.Option(
             help="auto, all (every method that applies), a method, a cvxpy solver, or a method of "
             "your own: package.module:Name."

@@ -17,7 +17,7 @@ from .output import note, print_json
 def envelope(
     source: KernelSource,
     levels: Annotated[
-        str | None,
+        list[float] | None,
         typer.Option(
             help="In nats: 0.1,0.5,1 or first:last:count. Default: a curve up to the largest "
             "leakage."

@@ -62,7 +62,7 @@ class SurveyOptions:
         typer.Option(help="Column of groups: an estimate for each, and how they differ."),
     ] = None
     population: Annotated[
-        str | None,
+        Any,
         typer.Option(
             help="Size of a finite population, such as 12000, or of each stratum: a=9000,b=3000 or "
             "a JSON file. Clusters are counted where there are any."
@@ -207,7 +207,7 @@ def estimate(
         ),
     ] = None,
     truth: Annotated[
-        str | None,
+        Any,
         typer.Option(
             help="Distribution at which the inversion is most exact, written as --prior; that of "
             "the design when left out."
@@ -227,7 +227,7 @@ def estimate(
         typer.Option("--histogram", help="Of such a column: shares and densities."),
     ] = False,
     ends: Annotated[
-        str | None,
+        Any,
         typer.Option(
             help="With them, the least and largest number or date there can be, such as 0..120."
         ),
@@ -546,7 +546,7 @@ def _rounds(
     options["feature"] = read_feature(feature, mechanisms[0])
     with waiting("estimating", show=sys.stderr.isatty()):
         made: Any = (
-            estimate_change(*files, designs, columns, **options)
+            estimate_change(files[0], files[1], designs, columns, **options)
             if people is None
             else estimate_rounds(files, designs, columns, people=people, **options)
         )

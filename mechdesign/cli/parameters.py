@@ -43,6 +43,8 @@ def _named_for_readers(name: str, hint: Any) -> Any:
     if get_origin(hint) is not Annotated:
         return hint
     kind, *extras = get_args(hint)
+    if any(map(inspect.isfunction, extras)):
+        kind = str | None
     told = "|".join(str(part) for part in get_args(kind)) or getattr(kind, "__name__", str(kind))
     value = next((shown for part, shown in _VALUES.items() if part in told), "TEXT")
     for place, extra in enumerate(extras):
@@ -60,7 +62,8 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of its groups, those of ``PriorSource`` say, one by one.
 
     So typer finds each in the signature, and the command gets each group as one argument. A
-    function in the annotation of an option, behind what typer reads, makes its text a value.
+    function in the annotation of an option, behind what typer reads, makes of its text what the
+    command gets.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: group for name, group in hints.items() if is_dataclass(group)}

@@ -15,16 +15,15 @@ from .options import (
     Force,
     MaxSymbols,
     Privacy,
-    ReleaseOptions,
     Require,
     Weights,
     check_distinct,
     read_notions,
     read_required,
     refuse,
-    say_receipt,
 )
 from .output import note, print_json, say
+from .release_options import ReleaseOptions, say_receipt
 
 
 def pram(

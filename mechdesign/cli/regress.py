@@ -69,7 +69,7 @@ def regress(
     receipt: ReceiptFile = None,
     misfit: Misfit = "error",
     truth: Annotated[
-        str | None,
+        Any,
         typer.Option(help="Distribution at which a linear regression is most exact, as --prior."),
         read_truth,
     ] = None,

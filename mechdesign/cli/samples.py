@@ -11,6 +11,7 @@ import typer
 
 from ..arguments import read_outputs
 from ..errors import InputError, quote
+from ..labels import Label
 from ..progress import waiting
 from .options import KernelSource, Outputs, read_notions, refuse
 from .output import note, print_json
@@ -49,7 +50,7 @@ class SampleOptions:
         ),
     ] = None
     inputs: Annotated[
-        str | None,
+        list[Label] | None,
         typer.Option(help="With --mechanism: its inputs, separated by commas; else of --prior."),
         read_outputs,
     ] = None
@@ -59,7 +60,7 @@ class SampleOptions:
     ] = 0.95
     outputs: Outputs = None
     partition: Annotated[
-        str | None,
+        Any,
         typer.Option(
             help="Groups of reports that are numbers: edges of intervals such as -1,0,1, or tree, "
             "learned from half of the reports (a quarter of the calls).",

@@ -65,7 +65,7 @@ def smallest(
         ),
     ] = None,
     solver: Annotated[
-        str, typer.Option(help="auto, a method, or a cvxpy solver."), read_solver
+        Any, typer.Option(help="auto, a method, or a cvxpy solver."), read_solver
     ] = "auto",
     time_limit: Annotated[
         float | None,
@@ -133,7 +133,7 @@ def smallest(
         note(f"saved {output}")
 
 
-def _check_only_for_values(utility: str | None, outputs: str | None, solver: str) -> None:
+def _check_only_for_values(utility: str | None, outputs: Any, solver: Any) -> None:
     """Refuse what only a value of a utility is looked for with."""
     for option, is_given in {
         "--utility": utility not in (None, "estimation"),

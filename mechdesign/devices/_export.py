@@ -210,7 +210,8 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or design for fewer "
             "symbols",
         )
-    if found.schema is not None and found.schema.places is not None:
+    schema = found.schema
+    if schema is not None and schema.places is not None:
         raise KernelError(
             "kernel",
             expected="inputs that a device or a database has",

@@ -25,12 +25,7 @@ def estimate(
     reports: Any,
     mechanism: SubsetSelection,
     column: str | Sequence[str] | None = None,
-    *,
-    confidence: float = ...,
-    target: str = ...,
-    missing: str = ...,
-    receipt: Any = ...,
-    misfit: str = ...,
+    **options: Any,
 ) -> ManyEstimates: ...
 
 

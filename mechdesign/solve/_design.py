@@ -390,8 +390,8 @@ def run_solver(
                 withheld = failure
             refused = {**choice.refusals, choice.method.name: "it failed"}
             failed = replace(choice, refusals=refused)
-            other = next(other_methods(problem.program, failed), None)
-            if solver != "auto" or other is None:
+            others = other_methods(problem.program, failed) if solver == "auto" else iter(())
+            if (other := next(others, None)) is None:
                 # A kernel that could not be mended says more than solvers that found none.
                 raise withheld or failure from None
             choice, warm = replace(failed, method=other), None
@@ -550,10 +550,11 @@ def _listed(problem: Problem, found: Design) -> Design:
     few = found.method == ColumnGeneration.name
     few = few and len(problem.program.prior) <= MOST_SYMBOLS_EXACT
     enough = _SHARP if few else GAP_TOLERANCE
-    listing = next(
-        (m for m in other_methods(problem.program, found.choice) if isinstance(m, Vertices)), None
-    )
-    if found.certificate.gap <= enough or listing is None:
+    if found.certificate.gap <= enough:
+        return found
+    others = other_methods(problem.program, found.choice)
+    listing = next((method for method in others if isinstance(method, Vertices)), None)
+    if listing is None:
         return found
     try:
         other, _ = _run_choice(problem, replace(found.choice, method=listing))

@@ -494,14 +494,17 @@ def _largest(
     up to a share of it; ``None`` where there is none.
     """
 
-    def room(logs: NDArray[np.float64], _: Any) -> NDArray[np.float64]:
-        return np.array([-math.log(max(leak(math.exp(x)), 1e-300)) - close / 2 for x in logs])
+    def room(low: float, logs: NDArray[np.float64], _: Any) -> NDArray[np.float64]:
+        """What is left at so many logarithms above a number."""
+        found = [leak(min(low * math.exp(x), most)) for x in logs]
+        return np.array([-math.log(max(value, 1e-300)) - close / 2 for value in found])
 
     for low in dict.fromkeys((min(max(start, least), most), least)):
-        inside, outside = np.log([[low], [most]])
-        if room(inside, None)[0] > -close / 2:
-            width = float(outside[0] - inside[0]) or 1.0
-            return math.exp(crossings(room, inside, outside, close / 8 / width)[0])
+        above, inside, outside = partial(room, low), np.zeros(1), np.log([most / low])
+        if above(inside, None)[0] > -close / 2:
+            width = float(outside[0]) or 1.0
+            found = crossings(above, inside, outside, close / 8 / width)
+            return min(low * math.exp(found[0]), most)
     return None
 
 

@@ -130,9 +130,9 @@ class Table:
         return [dict(zip(keys, (cell.value for cell in row), strict=True)) for row in self.rows]
 
 
-def picked(item: Any, names: str) -> dict[str, Any]:
+def picked(found: Any, names: str) -> dict[str, Any]:
     """Attributes of an object by name, for JSON."""
-    return {name: getattr(item, name) for name in names.split()}
+    return {name: getattr(found, name) for name in names.split()}
 
 
 def text(value: object) -> Cell:

@@ -764,7 +764,10 @@ def best_of(
     if kept is not None:
         constraints.append(K[:, [y for y in range(m) if y not in kept]] == 0)
     values = [cp.sum(cp.multiply(np.array(table), K)) for table in gains] or [0 * K[0, 0]]
-    return largest(cp.minimum(*values) if len(values) > 1 else values[0], constraints)
+    try:
+        return largest(cp.minimum(*values) if len(values) > 1 else values[0], constraints)
+    except cp.error.SolverError as failure:  # numbers of too many sizes
+        raise UndecidedError from failure
 
 
 # Estimates
@@ -1126,8 +1129,7 @@ def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
         yield "bound, rounded", saved["bound"] == max(up(bound), float(said))
     else:
         yield "bound, rounded", saved["bound"] == "inf"
-    # A kernel of that risk is there, so that no bound is below it.
-    yield "bound", False if value is not None and bound < value else None
+    yield "bound", None  # no better kernel is looked for here
     if bound < math.inf and said:
         yield "gap", gap == (up((bound - said) / abs(said)) if bound > said else 0.0)
     yield "optimal", saved["optimal"] is (gap <= 1e-6)

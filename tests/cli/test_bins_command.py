@@ -125,18 +125,6 @@ def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
     assert "weekday, which comes again" in err
 
 
-@pytest.mark.slow
-def test_the_default_utility_of_bins_is_a_distance(place, capsys):
-    for more, expected in ([[], "hamming"], [["--bins", "0,50,100"], "Distance(absolute)"]):
-        code, out, err = run(
-            capsys, "design", "people.csv", "--column", "age", *more, "-p", "ldp:2", "-o", "m.json",
-            "--force",
-        )  # fmt: skip
-        assert code == 0, err
-        assert run(capsys, "verify", "m.json")[0] == 0
-        assert expected.lower() in out.lower()
-
-
 def test_edges_are_chosen_from_others_or_with_a_warning(place, capsys):
     ask = ["design", "people.csv", "--column", "pay", "--bins", "quantiles:4", "-p", "ldp:1"]
     code, _, err = run(capsys, *ask, "-o", "a.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 
-import numpy as np
 import pytest
 
 import mechdesign as md
@@ -69,19 +68,6 @@ def test_requirements_of_a_saved_design_are_kept(run):
     others = run("certify", "inv.json", "--require", "at-most:a,a,0.6", "--json")[1]
     (asked,) = json.loads(others)["requirements"]
     assert (asked["name"], asked["parameters"]["high"]) == ("Entry", 0.6)
-
-
-@pytest.mark.parametrize("utility", ["mutual-information", "gains.csv"])
-def test_other_utilities(run, utility, tmp_path):
-    (tmp_path / "gains.csv").write_text("input,a,b,c\nc,0,0,2\nb,0,2,0\na,2,0,0\n")
-    out = run("certify", "k.csv", *PRIOR, "-u", utility, "-p", "ldp:1", "--json")[1]
-    found = json.loads(out)["certificate"]
-    kernel = md.certify(np.eye(3), md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1))
-    expected = 2 * kernel.value
-    if utility == "mutual-information":
-        prior = md.Prior([0.5, 0.3, 0.2])
-        expected = md.utility.MutualInformation().value(kernel.mechanism, prior)
-    assert found["value"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.papers import claims
-from mechdesign.papers.catalogue import errata, known_theorems
+from mechdesign.papers.catalogue import known_theorems
 from mechdesign.papers.claims import Theorem, at_most
 
 
@@ -133,15 +133,6 @@ def test_theorems_are_shown(run):
     first, second = read(out)
     assert first["stands"] is True
     assert second["source"] == "GrosseID"
-
-
-@pytest.mark.slow
-def test_errata_are_listed(run):
-    code, out, _ = run("research", "theorems", "errata")
-    assert code == 0
-    assert all(f"│ {entry.id} " in out for entry in errata())
-    code, out, _ = run("research", "theorems", "errata", "--json")
-    assert all(entry["stands"] for entry in read(out))
 
 
 def test_all_results_behind_a_numbered_statement_are_checked_once(run):

@@ -110,12 +110,6 @@ def test_messages_name_the_option_that_is_meant(capsys, tmp_path):
     assert "1e+60" in capsys.readouterr().err
 
 
-def test_a_number_of_outputs_is_a_limit(tmp_path):
-    kept = tmp_path / "design.json"
-    assert main([*ASKED, "-u", "estimation", "--outputs", "3", "-o", str(kept)]) == 0
-    assert md.load(kept).mechanism.shape[1] == 3
-
-
 def test_symbols_of_a_joint_table_are_named_as_they_are_shown(tmp_path):
     """As in messages, and as JSON; counts of the truth, too, which knew them by position alone."""
     table, kept = tmp_path / "t.csv", tmp_path / "design.json"
@@ -130,15 +124,3 @@ def test_symbols_of_a_joint_table_are_named_as_they_are_shown(tmp_path):
         found.append(md.load(kept).risk)
     best = md.design(known, Estimation([[1, 0, 2]], truth=[4, 3, 3]), md.PML(0.6)).risk
     assert found == pytest.approx([best, best], rel=1e-9)
-
-
-def test_names_that_commas_separate_are_written_as_json(tmp_path):
-    kept = tmp_path / "design.json"
-    prior = json.dumps({"x, y": 0.5, "=": 0.3, ";": 0.2})
-    asked = ["design", "--prior", prior, "-p", "pml:0.6", "-u", "estimation", "-o", str(kept)]
-    counts = json.dumps({"x, y": 1, "=": 2, ";": 3})
-    assert main([*asked, "--of", json.dumps({"x, y": 1, "=": 0, ";": 2}), "--truth", counts]) == 0
-    found = md.load(kept)
-    assert found.prior.labels == ("x, y", "=", ";")
-    best = md.design(ABC, Estimation([[1, 0, 2]], truth=[1, 2, 3]), md.PML(0.6)).risk
-    assert found.risk == pytest.approx(best, rel=1e-9)

@@ -71,7 +71,15 @@ def test_the_help_lists_each_command_once_under_its_question(capsys):
     assert len(set(application.COMMANDS)) == len(application.COMMANDS)
     commands = {p.stem for p in Path(application.__file__).parent.glob("*.py")}
     shared = {"__init__", "application", "exit_codes", "greeting", "held_warnings", "options"}
-    shared |= {"requirements", "parameters", "designed_prior", "output", "proving", "samples"}
+    shared |= {
+        "requirements",
+        "parameters",
+        "designed_prior",
+        "output",
+        "proving",
+        "samples",
+        "release_options",
+    }
     below = sum(application.RESEARCH.values(), ())
     modules = {application.MODULES.get(name, name) for name in (*application.COMMANDS, *below)}
     assert commands - shared == modules - {"research"}

@@ -168,10 +168,10 @@ def test_one_line_and_exit_code_2(folder, capsys):
 
     before = files()
     for typed in CASES:
-        words = typed.split()
+        arguments = typed.split()
         for name, text in MEANT.items():
-            words = [word.replace(name, text) for word in words]
-        code = main(words)
+            arguments = [part.replace(name, text) for part in arguments]
+        code = main(arguments)
         out, err = capsys.readouterr()
         assert (code, out) == (2, ""), (typed, err)
         (line,) = err.splitlines()

@@ -152,18 +152,6 @@ def test_a_linear_utility(folder, name):
 
 
 @pytest.mark.slow
-def test_a_sub_convex_utility_and_the_file_it_was_designed_for(folder):
-    path = "mine.utilities:Hellinger"
-    text = done(folder, "design", *PRIOR, "-p", "pml:.3", "-u", path, "-o", "m.json")
-    assert "PML(0.3)" in text
-    # The file names the utility, but nothing in it is imported.
-    found = run(folder, "check", "m.json")
-    assert found.returncode == 2
-    assert "'hellinger' is not known here; import the module that defines it" in found.stderr
-    assert done(folder, "--import", "mine.utilities", "check", "m.json").startswith(text)
-
-
-@pytest.mark.slow
 def test_a_notion_in_every_command_that_takes_one(folder):
     path = "mine.notions:AgainstUniform"
     text = done(folder, "design", *PRIOR, "-p", f"{path}:0.5", "-o", "m.json")

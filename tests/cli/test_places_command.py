@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import numpy as np
 import pytest
@@ -50,18 +49,6 @@ def test_from_visits_to_reports_and_back(visits, tmp_path, capsys, monkeypatch):
     assert main(["audit", str(saved)]) == 0
     assert main(["verify", str(saved)]) == 0
     assert main(["report", str(saved), "--kind", "places", "-o", str(tmp_path / "m.png")]) == 0
-
-
-def test_json_and_cells_and_a_floor_on_the_attack(visits, tmp_path, capsys):
-    more = ["--reports", "cell", "--hide", "900", "--json", "-o", str(tmp_path / "a.json")]
-    assert main(["places", str(visits), *ASKED, *NAMED, *more]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["places"] == 6
-    assert told["error_of_best_attack"] >= 900 * (1 - 1e-9)
-    assert told["error_without_report"] > told["error_of_best_attack"]
-    assert set(md.load(tmp_path / "a.json").mechanism.outputs) <= set(
-        md.places.of(md.load(tmp_path / "a.json")).names
-    )
 
 
 def test_places_along_roads(visits, tmp_path, capsys):

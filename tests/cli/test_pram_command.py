@@ -159,16 +159,3 @@ def test_no_file_takes_the_place_of_another(run, people, arguments, message):
     assert pd.read_csv("people.csv").equals(people)
     assert Path("p.csv").read_text() == pattern
     assert not os.path.exists("o.csv")
-
-
-def test_a_saved_kernel_of_strata_is_applied_with_their_column(run, capsys, people):
-    prior = {s: md.Prior([0.5, 0.3, 0.2], LABELS) for s in "fm"}
-    found = md.pram(people, "x", md.PML(0.8), strata="sex", prior=prior)
-    md.save(found.released, "kernel.json")
-    asked = ["apply", "kernel.json", "people.csv", "--column", "x", "--seed", "3"]
-    assert main([*asked, "--strata", "sex", "-o", "out.csv"]) == 0
-    made = md.privatize(people, "x", found.released, strata="sex", rng=3)
-    assert pd.read_csv("out.csv")["x"].tolist() == made["x"].tolist()
-    capsys.readouterr()
-    assert main([*asked, "-o", "other.csv"]) == 2  # the strata were forgotten
-    assert "inputs of the mechanism" in capsys.readouterr().err

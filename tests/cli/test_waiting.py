@@ -123,31 +123,6 @@ def test_a_gap_that_falls_tells_how_long_it_takes(monkeypatch):
     assert " min more" in slow.text(now, 79)
 
 
-@for_each(
-    "gaps",
-    [
-        [],
-        [1e-1, 1e-2],
-        [1e-2, 1e-2, 1e-2],
-        [1e-3, 1e-2, 1e-1],
-        [1e-3, 1e-4, 1.0],
-        [float("nan")] * 3,
-        [1e-1, 1e-4, 1e-7],
-    ],
-)
-def test_a_gap_that_does_not_fall_foretells_no_time(gaps, monkeypatch):
-    wait, now = waited(gaps, monkeypatch=monkeypatch)
-    assert wait.remaining(now) is None
-    assert "about" not in wait.text(now, 79)
-
-
-def test_the_line_fits_a_narrow_terminal(monkeypatch):
-    wait, now = waited([1e-1, 1e-2, 1e-3], monkeypatch=monkeypatch)
-    assert wait.text(now, 39) == "designing, 3 s, about 3 s more"
-    assert wait.text(now, 20) == "designing, 3 s"
-    assert wait.text(now, 5) == "desig"
-
-
 @pytest.mark.parametrize(
     ("symbols", "goal", "notion", "solver"),
     [
@@ -205,23 +180,6 @@ def test_a_part_says_how_much_of_it_is_done_and_how_long_the_rest_takes(monkeypa
         progress.advance(150)
         assert "about" not in wait.text(20.0, 79)
     assert wait.text(20.0, 79) == "judging, 20 s (Ctrl-C stops)"
-
-
-def test_a_part_says_when_its_search_ends(monkeypatch):
-    clock = [100.0]
-    at(clock, monkeypatch)
-    wait = progress._Wait("designing", None)
-    monkeypatch.setattr(progress, "_waits", [wait])
-    clock[0] = 120.0
-    with progress.stage("design 2", limit=60), progress.stage("HiGHS, simplex"):
-        assert wait.text(130.0, 79) == (
-            "designing, 30 s: design 2, HiGHS, simplex, ends within 50 s (Ctrl-C stops)"
-        )
-        for gap in (1e-1, 1e-2, 1e-3):
-            clock[0] += 1
-            wait.hear(gap, 1e-6)
-        assert "about 3 s more" in wait.text(clock[0], 79)
-    assert wait.remaining(clock[0]) is None
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
@@ -100,19 +98,6 @@ def test_it_is_drawn_as_those_of_the_package(own, size):
     used = design.mechanism.output_distribution(design.prior) > 0
     best = design.mechanism.posterior(design.prior)[:, used].max(axis=0)
     assert [bar.get_height() for bar in axes.patches] == pytest.approx(best)
-
-
-@pytest.mark.slow
-def test_the_command_line_draws_it_by_its_import_path(own, capsys):
-    md.save(design_of(3), "m.json")
-    arguments = ["report", "m.json", "-k", "own_pictures:plot_guesses", "-o"]
-    assert main([*arguments, "a.svg"]) == 0
-    assert "saved a.svg" in capsys.readouterr().err
-    # In a process of its own, which knows of the current folder only.
-    script = "import sys; sys.path.pop(0); from mechdesign.cli import main; main(sys.argv[1:])"
-    subprocess.run([sys.executable, "-c", script, *arguments, "b.svg"], check=True, timeout=300)
-    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
-    ElementTree.parse("a.svg")
 
 
 def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):

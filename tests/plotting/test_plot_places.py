@@ -61,18 +61,6 @@ def test_the_map_shows_the_prior_with_north_up():
     assert width / height == pytest.approx(ground, rel=0.02)
 
 
-def test_reports_of_one_place_are_its_row():
-    place = TOWN.names.index("r2c2")
-    for which in ("r2c2", TOWN.labels[place]):
-        assert heat(md.plot_places(NOISY, which)) == pytest.approx(NOISY.kernel[place])
-    goal = TOWN.loss(reports="cell")
-    found = md.design(PRIOR, goal, TOWN.privacy(1.0, within=1500))
-    drawn = heat(md.plot_places(found, "r2c2"))
-    assert drawn.sum() == pytest.approx(1.0)
-    row = dict(zip(found.mechanism.outputs, found.mechanism.kernel[place], strict=True))
-    assert drawn == pytest.approx([row.get(name, 0.0) for name in TOWN.names])
-
-
 def test_losses_are_those_of_audited_kernels_above_the_optimum():
     rows = place_losses(TOWN, PRIOR, [0.5, 2.0], 1500)
     assert len(rows) == 2 * 7

@@ -254,13 +254,6 @@ def test_the_kernel_in_numbers():
     assert [t.get_text() for t in axes.get_yticklabels()] == ["a  0.5", "b  0.5", "never  0"]
 
 
-def test_large_kernels_have_a_scale_instead_of_numbers():
-    axes = md.plot_kernel(np.full((60, 60), 1 / 60))
-    assert not axes.texts
-    assert len(axes.child_axes) == 1
-    assert len(axes.get_yticklabels()) < 61
-
-
 def test_lifts_against_bayes():
     prior = PRIORS["3 long"]
     found = design_of(prior, md.PML(0.8))
@@ -373,18 +366,6 @@ def test_symbols_of_zero_mass_are_hollow():
 
 
 # Command line
-
-
-@for_each("kind", slow_but(2, ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]))
-def test_command_line(kind, tmp_path, capsys):
-    md.save(design_of(PRIORS["3 long"], md.PML(0.5)), tmp_path / "m.json")
-    for k in range(2):
-        assert (
-            main(["report", str(tmp_path / "m.json"), "-k", kind, "-o", str(tmp_path / f"{k}.svg")])
-            == 0
-        )
-    assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
-    assert "saved" in capsys.readouterr().err
 
 
 @for_each(

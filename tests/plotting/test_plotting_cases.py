@@ -92,25 +92,6 @@ def test_the_contract_sees_what_is_wrong():
     wrong(lambda ax: (ax.plot([0, 1], label="x"), ax.legend(loc="center")))
 
 
-@pytest.mark.parametrize("backend", ["svg", "pdf"])
-def test_other_backends(designs, backend):
-    mpl.use(backend)
-    try:
-        assert PICTURES["lifts"](designs["zero mass"], None).figure is not None
-    finally:
-        mpl.use("Agg")
-
-
-def test_names_that_are_alike_at_both_ends_are_told_apart():
-    assert plain_names([LONG.format(3), LONG.format(12)]) == ["…3 that goes on", "…12 that goes on"]
-    assert plain_names(["short", "names"]) == ["short", "names"]
-    assert len(set(plain_names(["x" * 30 + "1" + "y" * 30, "x" * 30 + "2" + "y" * 30]))) == 2
-    axes = md.plot_binding(made(6, md.LDP(1.0), long=True))
-    drawn(axes.figure)
-    texts = [t.get_text() for t in tick_texts(axes.yaxis)]
-    assert len(set(texts)) == len(texts) > 5
-
-
 def test_characters_that_cannot_be_seen_are_escaped(tmp_path):
     """A zero byte would make a file that is no SVG, a mark for right-to-left turn numbers round."""
     labels = ["nul\x00", "\u202eturned", "\ufeffmark"]

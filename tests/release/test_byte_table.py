@@ -121,8 +121,8 @@ def words_behind(table, x):
 
 LARGE = [(1, 1, 1.0), (2, 1, 1.0), (100, 100, 0.2), (3, 255, 1.0), (40, 129, 5.0), (5, 200, 1e6)]
 KERNELS = [
-    exact_mechanism(np.random.default_rng(n * m).dirichlet(np.full(m, spread), n), bits=53)
-    for n, m, spread in LARGE
+    exact_mechanism(np.random.default_rng(n * m).dirichlet(np.full(m, even), n), bits=53)
+    for n, m, even in LARGE
 ]
 
 

@@ -122,11 +122,11 @@ def test_raw_data_is_refused_instead_of_estimated_from(run):
     with pytest.warns(md.errors.MisfitWarning, match="probability"):
         made = md.estimate(raw, USEFUL, misfit="warn")
     assert made.lower[0] < made.projected[0] == made.upper[0] == 1 < made["a"]
-    words = ["estimate", "useful.json", "people.csv", "--column", "x"]
-    code, out, err = run(*words)
+    arguments = ["estimate", "useful.json", "people.csv", "--column", "x"]
+    code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert "raw data" in err
-    code, _, err = run(*words, "--misfit", "warn")
+    code, _, err = run(*arguments, "--misfit", "warn")
     assert code == 0
     assert "warning: such reports have probability" in err
     pairs = {(x, y): n * m // 2000 for x, n in raw.items() for y, m in raw.items()}

@@ -132,18 +132,6 @@ def test_bad_duals_give_valid_bounds(duals, notion):
     assert best.value <= told.bound <= 1.0 + 1e-12
 
 
-@for_each("name", ["MaximalLeakage", "MIPrivacy", "ApproximateLDP", "DP", "EntryPML"])
-def test_the_duals_of_a_design_prove_its_bound_again(name):
-    rng = np.random.default_rng(8)
-    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
-    notion = MAKERS[name](rng, 4, [0.4, 0.3, 0.2, 0.1])[0]
-    notion = notion.with_levels(0.7)
-    found = md.design(prior, HAMMING, notion)
-    told = md.certify(found.mechanism, prior, HAMMING, notion, duals=found.certificate.duals)
-    assert told.bound == found.bound
-    assert told.value == found.value
-
-
 @for_each(
     "duals",
     [

@@ -44,7 +44,20 @@ def test_the_border_is_at_999_of_1000(symbols):
     """Randomised response is right with probability e^ε / (e^ε + N − 1)."""
     border = math.log(999 * (symbols - 1))
     prior = md.Prior.uniform(symbols)
-    assert told(lambda: md.design(prior, HAMMING, md.LDP(border + 0.01)))
+    for change, words in ((0.01, "nothing is hidden"), (-0.01, "little is hidden")):
+        assert words in told(lambda c=change: md.design(prior, HAMMING, md.LDP(border + c)))[0]
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 40])
+def test_a_guess_that_gets_much_better_is_told(symbols):
+    """Wrong in a third of the cases: (N − 1) / (e^ε + N − 1) = (N − 1) / 3N. Ten times as often
+    right: e^ε / (e^ε + N − 1) = 10 / N.
+    """
+    thrice = math.log(2 * symbols + 1)
+    tenfold = math.log(10 * (symbols - 1) / (symbols - 10)) if symbols > 10 else math.inf
+    border, prior = min(thrice, tenfold), md.Prior.uniform(symbols)
+    (said,) = told(lambda: md.design(prior, HAMMING, md.LDP(border + 0.01)))
+    assert f"without it {1 / symbols:.3g}" in said
     assert not told(lambda: md.design(prior, HAMMING, md.LDP(border - 0.01)))
 
 

@@ -160,29 +160,6 @@ def test_cones_of_any_kind_have_their_rays_listed(seed):
     np.testing.assert_allclose(p @ columns, 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["LDP", "PML", "LIP"])
-def test_symbols_that_may_be_exchanged_are_listed_once(kind):
-    """Forty symbols in two classes: as many columns as counts, and the same bound as from all
-    columns of fewer symbols.
-    """
-    for sizes in ((4, 3), (30, 10)):
-        n = sum(sizes)
-        one = np.repeat([1.0, 0.0], sizes)
-        two = 1 - one
-        square = 3 * np.eye(n) + np.outer(one, one) + 0.5 * np.outer(one - two, one - two)
-        prices = 20 * one + 7 * two
-        prior = md.Prior((2 * one + two) / (2 * one + two).sum())
-        pricing = QuadraticPricing(cone_of(prior, notion_of(kind, 1.0)))
-        upper, columns = pricing.bound(square, prices, -np.inf)
-        assert columns.shape[1] <= (sizes[0] + 1) * (sizes[1] + 1) * 2
-        found = pricing.search(square, prices, pricing.first(100))[1][0]
-        assert found == pytest.approx(float(upper), rel=1e-9)
-        # A trace of asymmetry and they are told apart.
-        if sizes == (4, 3):
-            other = pricing.bound(square, prices + 1e-12 * np.arange(n), -np.inf)[0]
-            assert float(other) == pytest.approx(float(upper), rel=1e-9)
-
-
 @for_each("kind", KINDS)
 @for_each("seed", slow_but(4, range(9)))
 def test_halves_price_what_the_list_does(kind, seed, monkeypatch):

@@ -67,18 +67,6 @@ def test_a_warm_start_takes_fewer_steps(kind):
     assert near.iterations < cold.iterations
 
 
-@pytest.mark.parametrize("change", [(md.LDP, md.PML), (md.PML, md.LDP), (md.PML, md.LIP)])
-def test_a_warm_start_of_another_kind_does_no_harm(change):
-    first, second = change
-    prior = md.Prior.from_counts(np.random.default_rng(0).dirichlet(np.ones(30)))
-    utility = md.utility.Matrix(np.random.default_rng(1).random((30, 30)))
-    before = Structured().solve(state_problem(prior, utility, first(1.0)).program)
-    program = state_problem(prior, utility, second(1.0)).program
-    near, cold = Structured().solve(program, before), Structured().solve(program)
-    values = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
-    assert values[0] == pytest.approx(values[1], abs=1e-7)
-
-
 def test_a_warm_start_over_other_symbols_is_not_used():
     rng = np.random.default_rng(2)
     small, large = (

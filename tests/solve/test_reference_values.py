@@ -36,19 +36,3 @@ def test_randomised_response_under_ldp(n, epsilon):
     found = md.design(md.Prior.uniform(n), md.utility.Hamming(), md.LDP(epsilon))
     assert found.value == pytest.approx(accuracy, rel=0, abs=1e-9)
     assert found.bound == pytest.approx(accuracy, rel=0, abs=1e-9)
-
-
-def test_binary_alphabet_with_uniform_prior_makes_notions_equivalent():
-    """Matched levels: PML log(2 - e^-a) from PMC a, LDP their sum, LIP the larger of the two."""
-    prior, hamming = md.Prior.uniform(2), md.utility.Hamming()
-    lower = 0.5
-    upper = math.log(2 - math.exp(-lower))
-    expected = 1 - math.exp(-lower) / 2
-    for notion in (
-        md.PMC(lower),
-        md.PML(upper),
-        md.ALIP(lower, upper),
-        md.LIP(max(lower, upper)),
-        md.LDP(lower + upper),
-    ):
-        assert md.design(prior, hamming, notion).value == pytest.approx(expected, rel=0, abs=1e-9)

@@ -25,6 +25,7 @@ import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior
 from mechdesign.certificate import verify
 from mechdesign.errors import CountsWarning, MechdesignError, StorageError, ZeroMassWarning
+from mechdesign.exact import write_fraction
 from mechdesign.files import write_text
 from mechdesign.kernel_files import write_csv
 from mechdesign.storage import from_json, to_json
@@ -201,7 +202,7 @@ def test_the_file_is_what_its_format_says(found, content):
 
 
 @for_each(
-    ("value", "words"),
+    ("value", "said"),
     [
         *((value, "expected a Design or a Mechanism") for value in (5, None, [[1.0]], ABC)),
         *(
@@ -211,12 +212,12 @@ def test_the_file_is_what_its_format_says(found, content):
         (Mechanism([[1.0]], ["\udcff"]), "json"),
     ],
 )
-def test_what_has_no_form_in_a_file_is_refused(value, words, tmp_path):
-    if words == "json":  # JSON has an escape for it, and CSV none
+def test_what_has_no_form_in_a_file_is_refused(value, said, tmp_path):
+    if said == "json":  # JSON has an escape for it, and CSV none
         with pytest.raises(MechdesignError):
             write_csv(value, tmp_path / "kernel.csv")
     else:
-        with pytest.raises(StorageError, match=words or None):
+        with pytest.raises(StorageError, match=said or None):
             md.save(value, tmp_path / "x.json")
     assert not list(tmp_path.iterdir())
 
@@ -289,10 +290,10 @@ ALTERED = [
 ]  # fmt: skip
 
 
-@for_each(("changes", "words"), ALTERED)
-def test_altered_files_are_refused_whatever_their_digest(content, changes, words):
+@for_each(("changes", "said"), ALTERED)
+def test_altered_files_are_refused_whatever_their_digest(content, changes, said):
     changed = edited(content, *changes)
-    with pytest.raises(StorageError, match=words or None):
+    with pytest.raises(StorageError, match=said or None):
         from_json(changed)
     with pytest.raises(StorageError, match=r"do not match their digest|schema version"):
         from_json({**changed, "digest": content["digest"]})
@@ -303,6 +304,21 @@ def test_one_unit_in_2_to_the_53_is_enough_to_fail(content):
     achieved = content["certificate"]["achieved"][0][0]
     with pytest.raises(StorageError, match=r"altered .*is no"):
         from_json(edited(content, (LEVEL, math.nextafter(achieved, 0))))
+
+
+def test_a_bound_that_another_version_rounds_otherwise_is_proved_again(found, content):
+    """Within rounding what is proved here is kept; more than that is refused."""
+
+    def claiming(off):
+        bound = found.bound * (1 + off)
+        exact = write_fraction(Fraction(bound))
+        return edited(content, ((CLAIMS, "bound"), bound), ((CLAIMS, "bound_exact"), exact))
+
+    for off in (-3e-14, 3e-14):
+        assert as_file(from_json(claiming(off))) == content
+    for off in (-1e-9, 1e-9):
+        with pytest.raises(StorageError, match="claims bound"):
+            from_json(claiming(off))
 
 
 def test_edited_duals_cannot_lower_the_bound(content):
@@ -369,7 +385,7 @@ def test_an_existing_file_is_kept_unless_told_otherwise(found, tmp_path):
 
 
 @for_each(
-    ("name", "words"),
+    ("name", "said"),
     [
         (".", "folder"),
         ("no/such/x.json", "create it first"),
@@ -378,9 +394,9 @@ def test_an_existing_file_is_kept_unless_told_otherwise(found, tmp_path):
         *((name, "name of a file") for name in (3, None, ["m.json"])),
     ],
 )
-def test_places_that_cannot_be_written_are_refused(found, tmp_path, name, words):
+def test_places_that_cannot_be_written_are_refused(found, tmp_path, name, said):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=words or None):
+    with pytest.raises(StorageError, match=said or None):
         md.save(found, tmp_path / name if isinstance(name, str) else name, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -171,17 +171,6 @@ def test_levels_and_gaps_are_rounded_up():
     assert float(shown[1]) >= found.gap > 0
 
 
-@pytest.mark.slow
-def test_commands_are_shown_where_they_say_the_same(found):
-    """A comma or an equals sign in a label would be read as another prior."""
-    assert "design --prior &#39;a=0.4,b=0.3" in report_page(found)
-    for labels in (["a,b", "c"], ["a=b", "c"], ["", "c"], [None, "c"], ["1", "2"], [0.5, "c"]):
-        prior = md.Prior([0.6, 0.4], labels)
-        page = report_page(md.design(prior, md.utility.Hamming(), md.PML(0.3)))
-        assert "design --prior" not in page
-        assert "mechdesign audit design.json" in page
-
-
 @for_each(
     "asked",
     [

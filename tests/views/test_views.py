@@ -15,7 +15,7 @@ from mechdesign.views import tables
 from mechdesign.views.html import chance, html_table, shade_of
 from mechdesign.views.plain import audit_json
 from mechdesign.views.tables import Cell, Column, Table
-from mechdesign.views.text import cell_text, rich_table
+from mechdesign.views.text import rich_table
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 EVIL = "<img src=x onerror=alert(1)>\"'&\x1b[31m"
@@ -105,14 +105,6 @@ def test_a_kernel_with_its_prior_and_the_distribution_of_its_outputs(found):
     np.testing.assert_allclose(titles, [*found.mechanism.kernel.ravel(), *last], rtol=1e-11)
 
 
-def test_the_symbol_of_no_value_has_a_name():
-    prior = md.Prior([0.5, 0.3, 0.2], ["no", "yes", None])
-    kernel = tables.kernel_table(md.Mechanism(np.eye(3), inputs=prior.labels), prior)
-    assert str(cell_text(kernel.rows[2][0])) == "missing"
-    assert Reader(html_table(kernel)).rows[3][0] == "missing"
-    assert str(cell_text(Cell(None, after="-"))) == "-"
-
-
 def test_what_is_not_shown_is_said():
     prior = md.Prior.uniform(40)
     kernel = md.Mechanism(np.eye(40))
@@ -128,16 +120,6 @@ def test_what_is_not_shown_is_said():
     assert (len(outcomes.rows), outcomes.notes) == (39, ("1 more outcome not shown",))
     assert tables.belief_table(kernel, prior, 38).notes == ("2 more values not shown",)
     assert tables.prior_table(prior, 40).notes == ()
-
-
-def test_outputs_that_never_occur_are_named_among_many():
-    some = md.Mechanism([[0.5, 0.5, 0], [0.2, 0.8, 0]], outputs=["x", "y", "never"])
-    prior = md.Prior([0.5, 0.5])
-    few = tables.kernel_table(some, prior, most=3)
-    assert [column.is_idle for column in few.columns] == [False, False, False, False, True]
-    many = tables.kernel_table(some, prior, most=2)
-    assert many.notes == ("Never reported: 'never'.",)
-    assert [column.head.value for column in many.columns] == ["input", "prior", "x", "y"]
 
 
 def test_leakages_are_those_of_the_report(report):
