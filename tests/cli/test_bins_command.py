@@ -86,7 +86,7 @@ def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
     frame.to_csv("t.csv", index=False)
     frame.to_csv("semi.csv", index=False, sep=";")
     frame.to_parquet("t.parquet")
-    asked = ["-u", "estimation", "-p", "ldp:3", "-o", "m.json", "--force", "--bins"]
+    asked = ["-u", "estimation", "-p", "ldp:1", "-o", "m.json", "--force", "--bins"]
     for stated, labels in {
         "1950-01-01,1975-01-01,31.12.1999": (
             "1950-01-01 to 1974-12-31",

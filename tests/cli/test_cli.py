@@ -429,7 +429,7 @@ design PRIOR -p pml:-1 | non-negative
 design PRIOR -p pml:half | 'half'
 design PRIOR -p pml | pml:0.5
 design PRIOR -p alip:1 | 2 levels
-design PRIOR -p pmll:1 | expected one of entrypml, pmc, pml, got 'pmll'; 25 more are known
+design PRIOR -p pmll:1 | expected one of entrypml, pmc, pml, got 'pmll';
 design PRIOR PML -p ldp:x | 'x'
 design PRIOR PML -u haming | did you mean 'hamming'
 design PRIOR PML -u . | table: expected

@@ -276,7 +276,7 @@ def test_no_connection_stops_the_collector_and_a_signal_ends_it(tmp_path, monkey
 
     async def check():
         serving = asyncio.ensure_future(
-            server._serve(collector.app(), reserved, f"http://127.0.0.1:{port}/", "c.sqlite")
+            server._serve(collector.app(), reserved, [f"http://127.0.0.1:{port}/"], "c.sqlite")
         )
         while reserved.fileno() != -1 and not serving.done():
             await asyncio.sleep(0.01)
