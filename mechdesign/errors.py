@@ -313,7 +313,7 @@ class UtilityError(InputError):
     code = "MD104"
     advice = (
         "Give a matrix with symbols as rows and outputs as columns, finite numbers, and the "
-        "labels of the prior. For a kernel whose outputs are no symbols give --utility mutual- "
+        "labels of the prior. For a kernel whose outputs are no symbols give --utility mutual-"
         "information or such a matrix, or say with --outputs which symbol each column reports."
     )
 
