@@ -15,7 +15,7 @@ from .errors import KernelError, MechdesignError, PriorError, quote
 from .exact import Verdict, rounded_up
 from .labels import Label, one_line, shorten, told_shape
 from .mechanism import ImplicitKernel, Mechanism, as_mechanism
-from .notebook import notebook_table
+from .notebook import Tabular, notebook_table
 from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions, is_ours
@@ -54,7 +54,7 @@ class Leakage:
 
 
 @dataclass(frozen=True, eq=False)
-class AuditReport:
+class AuditReport(Tabular):
     """Everything an auditor asks about a kernel and a prior. All leakages in nats.
 
     Attributes
@@ -142,7 +142,7 @@ class AuditReport:
             "mutual information": self.mutual_information,
         }
 
-    def table(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """One row per outcome: label, probability, leakage under each notion."""
         q = self.mechanism.output_distribution(self.prior)
         rows = []
@@ -190,7 +190,7 @@ class AuditReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = self.table()
+        rows = self.rows()
         table = notebook_table(list(rows[0]), (row.values() for row in rows[:50]))
         return f"<pre>{html.escape(repr(self))}</pre>{table}"
 

@@ -18,6 +18,7 @@ from .inference.planning import plan
 from .inference.results import Estimate
 from .labels import Label
 from .mechanism import best_guesses
+from .notebook import Tabular
 from .prior import Prior
 from .privacy import LDP
 from .release.sampler import Sampler
@@ -37,7 +38,7 @@ _FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(Tabular):
     """A design, and one survey with it: what is true of the people, and what their reports say.
 
     Attributes

@@ -676,10 +676,12 @@ def warn_of_disclosure(mechanism: Mechanism, prior: Prior | None = None, subject
         )
     else:
         before, after = best_guesses(mechanism, prior)
-        if after < _RISE * before and _FALL * (1 - after) >= 1 - before:
+        # Without numbers, so that a loop over levels is told once.
+        if after >= _RISE * before:
+            told = f"right more than {_RISE} times as often as without it"
+        elif _FALL * (1 - after) < 1 - before:
+            told = "wrong in less than a third of the cases in which it is without it"
+        else:
             return
-        told = (
-            f"with one single report a best guess of the secret is right with probability "
-            f"{after:.3g}, without it {before:.3g}, so that little is hidden"
-        )
+        told = f"with one single report a best guess of the secret is {told}: little is hidden"
     warn(f"{subject}{told}; ask for a smaller level if it should be", DisclosureWarning)

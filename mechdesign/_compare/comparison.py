@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..errors import InputError, UnknownNameError, quote
 from ..files import write_text
 from ..labels import excel_safe_cell
-from ..notebook import notebook_table
+from ..notebook import Tabular, notebook_table
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, told_apart
 from ..requirement.base import Requirement
@@ -167,7 +167,7 @@ E = TypeVar("E", FrontierPoint, Missing)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """Frontiers of several notions, as a table with a verdict.
 
     Iterating gives the points. :func:`mechdesign.plot_frontiers` draws them.
@@ -260,25 +260,6 @@ class Comparison:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of the table: risks where estimates are compared."""
         return COLUMNS + RISKS * any(map(asks_reports, self.utilities.values()))
-
-    def to_frame(self, backend: Any = "pandas") -> Any:
-        """The points as a tidy data frame: one line per point, one column per quantity.
-
-        ``backend`` is what narwhals can make: ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
-        """
-        import narwhals as nw
-
-        rows = self.rows()
-        columns = {name: [row[name] for row in rows] for name in self.columns}
-        try:
-            return nw.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError, TypeError, AssertionError) as problem:
-            raise InputError(
-                "backend of a data frame",
-                expected="'pandas', 'polars' or 'pyarrow', installed",
-                got=f"{quote(backend)} ({problem})",
-                remedy="install the one you name, such as: pip install pandas",
-            ) from None
 
     def to_csv(
         self, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ..progress import waiting
 from .exit_codes import NOT_MET
-from .options import AsJson, Force, KernelSource, Require, refuse, refuse_typed
+from .options import (
+    AsJson,
+    Force,
+    KernelSource,
+    Require,
+    TableFile,
+    expect_table,
+    refuse,
+    refuse_typed,
+    save_table,
+)
 from .output import print_json
 from .samples import SampleOptions
 
@@ -36,6 +47,7 @@ def audit(
     source: AuditSource,
     samples: SampleOptions,
     require: Require = None,
+    output: TableFile = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -53,10 +65,12 @@ def audit(
     Exit codes: 0 all that is asked is proved or consistent, or nothing is asked, whatever the
     levels are; 1 something is not met or undecided; 2 the input cannot be used.
     """
+    expect_table(output, force=force)
+    shown = _Shown(output, as_json, force)
     if samples.are_given:
         others = ("require", "normalise", "table", "weights", "bins", "bins_from", "max_symbols")
         refuse_typed(context, others, "where samples are judged")
-        is_met = samples.judge(source, as_json=as_json, force=force)
+        is_met = samples.judge(source, as_json=as_json, output=output, force=force)
     else:
         names = [field.name for field in fields(samples)]
         refuse_typed(context, names, "without --reported or --mechanism, as it is about samples")
@@ -64,17 +78,26 @@ def audit(
             refuse("audit", "a KERNEL, or --mechanism", "neither", "name a file or a function")
         selection = source.read_subset_selection()
         if selection is not None:
-            is_met = _audit_subsets(selection, source, require, as_json=as_json)
+            is_met = _audit_subsets(selection, source, require, shown)
         else:
-            is_met = _audit_kernel(source, require, as_json=as_json)
+            is_met = _audit_kernel(source, require, shown)
     if not is_met:
         raise typer.Exit(NOT_MET)
 
 
-def _audit_kernel(source: KernelSource, require: list[str] | None, *, as_json: bool) -> bool:
+class _Shown(NamedTuple):
+    """How levels are shown: as text or JSON, and in a file."""
+
+    output: Path | None
+    as_json: bool
+    force: bool
+
+
+def _audit_kernel(source: KernelSource, require: list[str] | None, shown: _Shown) -> bool:
     from .._audit import audit as run_audit
     from ..mechanism import warn_of_disclosure
     from ..views.plain import audit_json
+    from ..views.tables import leakage_table
     from ..views.text import print_audit
 
     asked = source.read_kernel(any_prior=True)
@@ -82,7 +105,9 @@ def _audit_kernel(source: KernelSource, require: list[str] | None, *, as_json: b
     with waiting("auditing", show=sys.stderr.isatty()):
         report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None, required)
     warn_of_disclosure(report.mechanism, report.prior)
-    if as_json:
+    if shown.output is not None:
+        save_table(leakage_table(report), shown.output, force=shown.force)
+    if shown.as_json:
         print_json(audit_json(report))
     else:
         print_audit(report)
@@ -90,10 +115,11 @@ def _audit_kernel(source: KernelSource, require: list[str] | None, *, as_json: b
 
 
 def _audit_subsets(
-    selection: SubsetSelection, source: KernelSource, require: list[str] | None, *, as_json: bool
+    selection: SubsetSelection, source: KernelSource, require: list[str] | None, shown: _Shown
 ) -> bool:
     """The levels of a subset selection, under the masses that it was made for."""
     from ..views.plain import subset_checks_json
+    from ..views.tables import subset_checks_table
     from ..views.text import print_subset_checks
 
     if require or any(v is not None for v in (source.table, source.column, source.prior)):
@@ -105,7 +131,9 @@ def _audit_subsets(
         )
     asked = source.notions or [check.notion for check in selection.certificate.checks]
     checks = [selection.check(notion) for notion in asked]
-    if as_json:
+    if shown.output is not None:
+        save_table(subset_checks_table(checks), shown.output, force=shown.force)
+    if shown.as_json:
         print_json(subset_checks_json(selection, checks))
     else:
         print_subset_checks(selection, checks)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, refuse
+from .options import AsJson, Force, TableFile, expect_table, refuse, save_rows, save_table
 from .output import print_json
 
 
@@ -24,13 +24,17 @@ def ledger(
     ledger: Annotated[
         Path | None, typer.Option(help="Ledger, in place of your own (MECHDESIGN_LEDGER).")
     ] = None,
+    output: TableFile = None,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Say what was released, or what one person has given away."""
     from ..errors import StorageError, UnknownNameError, quote
     from ..release.ledger import Ledger
+    from ..views.tables import account_table
     from ..views.text import print_account, print_releases
 
+    expect_table(output, force=force)
     book = Ledger(ledger)
     if not book.path.exists():
         raise StorageError(
@@ -52,14 +56,19 @@ def ledger(
                 "none" if about is None else quote(about),
                 "add --about" if names else "leave it out",
             )
+        if output is not None:
+            save_table(account_table(account), output, force=force)
         if as_json:
             print_json(account.to_json())
             return
         print_account(account)
         return
     releases = book.releases()
+    told = ("time", "name", "column", "kernel", "notions", "output", "finished")
+    rows = [{key: release.get(key) for key in told} for release in releases]
+    plain = [{**row, "notions": ", ".join(row["notions"] or ())} for row in rows]
+    save_rows("Releases", plain, output, force=force)
     if as_json:
-        told = ("time", "name", "column", "kernel", "notions", "output", "finished")
-        print_json([{key: release.get(key) for key in told} for release in releases])
+        print_json(rows)
         return
     print_releases(releases)

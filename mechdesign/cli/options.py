@@ -257,6 +257,16 @@ def expect_table(path: Path | None, *, force: bool) -> None:
         check_table(path, overwrite=force)
 
 
+def save_rows(
+    title: str, rows: Sequence[Mapping[str, Any]], path: Path | None, *, force: bool
+) -> None:
+    """Write rows of a result where a file is named for them."""
+    if path is not None:
+        from ..views.tables import rows_table
+
+        save_table(rows_table(title, rows), path, force=force)
+
+
 def save_table(table: ShownTable, path: Path | None, *, force: bool) -> None:
     """Write a table where a file is named for it, and say so."""
     if path is not None:

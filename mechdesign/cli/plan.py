@@ -9,7 +9,19 @@ import typer
 
 from ..errors import quote
 from ..progress import waiting
-from .options import AsJson, Assurance, By, Confidence, Error, Feature, refuse
+from .options import (
+    AsJson,
+    Assurance,
+    By,
+    Confidence,
+    Error,
+    Feature,
+    Force,
+    TableFile,
+    expect_table,
+    refuse,
+    save_rows,
+)
 from .output import print_json, say
 
 if TYPE_CHECKING:
@@ -42,7 +54,9 @@ def plan(
             "notions, and say how many reports every kernel takes at least.",
         ),
     ] = False,
+    output: TableFile = None,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Say how many reports an error takes, or what error they give.
 
@@ -65,6 +79,7 @@ def plan(
         "by": by,
         "best": best,
     }
+    expect_table(output, force=force)
     designed = load_release(kernel)
     if isinstance(designed, KernelPlan):
         if feature is not None:
@@ -77,10 +92,13 @@ def plan(
         with waiting("planning", show=sys.stderr.isatty()):
             parts = zip(designed.names, designed.designs, strict=True)
             found = {name: run_plan(each, **asked) for name, each in parts}
+        rows = [{"column": name, **row} for name, each in found.items() for row in each.rows()]
+        save_rows("Widths of intervals", rows, output, force=force)
         _tell_columns(found, needed=error is not None, as_json=as_json)
         return
     with waiting("planning", show=sys.stderr.isatty()):
         made = run_plan(designed, feature=read_feature(feature, kernel_of(designed)), **asked)
+    save_rows("Widths of intervals", made.rows(), output, force=force)
     if as_json:
         print_json(plan_json(made))
     else:

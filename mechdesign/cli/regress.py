@@ -13,7 +13,20 @@ from ..labels import counted, listing
 from ..progress import waiting
 from ..release.codes import ABSENT, Codebook
 from ..release.codes import show_values as quote_values
-from .options import AsJson, Confidence, Kernel, Misfit, ReceiptFile, ShowValues, TextForm, refuse
+from .options import (
+    AsJson,
+    Confidence,
+    Force,
+    Kernel,
+    Misfit,
+    ReceiptFile,
+    ShowValues,
+    TableFile,
+    TextForm,
+    expect_table,
+    refuse,
+    save_rows,
+)
 from .output import note, print_json
 
 
@@ -74,7 +87,9 @@ def regress(
         read_truth,
     ] = None,
     show_values: ShowValues = False,
+    output: TableFile = None,
     as_json: AsJson = False,
+    force: Force = False,
     form: TextForm,
 ) -> None:
     """Regress with privatised columns as if they were open.
@@ -91,6 +106,7 @@ def regress(
     from ..views.text import print_intervals
 
     check_order(kernel, reports)
+    expect_table(output, force=force)
     several = is_plan_file(kernel)
     plan: Any = load_release(kernel) if several else None
     known = [*plan.names] if several else columns or []
@@ -131,6 +147,7 @@ def regress(
             truth=truth,
             **design,
         )
+    save_rows("Coefficients", made.rows(), output, force=force)
     if as_json:
         print_json(regression_json(made, prints))
         return

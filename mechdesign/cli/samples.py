@@ -13,7 +13,7 @@ from ..arguments import read_outputs
 from ..errors import InputError, quote
 from ..labels import Label
 from ..progress import waiting
-from .options import KernelSource, Outputs, read_notions, refuse
+from .options import KernelSource, Outputs, read_notions, refuse, save_rows
 from .output import note, print_json
 
 
@@ -88,7 +88,9 @@ class SampleOptions:
         """Whether samples are meant."""
         return self.reported is not None or self.mechanism is not None
 
-    def judge(self, source: KernelSource, *, as_json: bool, force: bool) -> bool:
+    def judge(
+        self, source: KernelSource, *, as_json: bool, output: Path | None, force: bool
+    ) -> bool:
         """Print what samples say of each claim; whether all are consistent with them."""
         from ..arguments import read_prior as prior_of
         from ..evidence._audit_samples import audit_samples
@@ -116,6 +118,7 @@ class SampleOptions:
         if self.report is not None:
             more = {} if self.title is None else {"title": self.title}
             write_sample_report(found, self.report, overwrite=force, **more)
+        save_rows("Judged samples", found.rows(), output, force=force)
         if as_json:
             print_json(sample_audit_json(found))
         else:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import quote
 from ..labels import Label
-from ..notebook import notebook_table
+from ..notebook import Tabular, notebook_table
 from ..prior import Prior
 from ..privacy.notion import AverageNotion, LikelihoodBound
 
@@ -86,7 +86,7 @@ class SampleFinding:
 
 
 @dataclass(frozen=True, eq=False)
-class SampleAudit:
+class SampleAudit(Tabular):
     """What samples say about all notions that were asked, at once.
 
     Attributes

@@ -16,6 +16,7 @@ from ..errors import InfeasibleError, InputError, UntoldError
 from ..kernel import is_small
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, kernel_of, mechanism_of
+from ..notebook import Tabular
 from ..numeric import finite_number, truth_value
 from ..prior import Prior
 from ..privacy.free_level import as_family
@@ -45,7 +46,7 @@ _PRECISIONS = 1e-6, 0.5
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Tabular):
     """Reports and errors that belong together.
 
     Attributes

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import UnknownNameError, quote
 from ..labels import Label, counted, shorten
-from ..notebook import notebook_table
+from ..notebook import Tabular, notebook_table
 from ..prior import Prior
 from ..schema import Schema
 from .intervals import Answers, difference_limits
@@ -129,7 +129,7 @@ class Difference(Limited, Intervals):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GroupEstimates:
+class GroupEstimates(Tabular):
     """One estimate for each group of a sample.
 
     Attributes

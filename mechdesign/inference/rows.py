@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, UnknownNameError, quote
 from ..labels import Label, listing, short_names, shorten
-from ..notebook import notebook_table
+from ..notebook import Tabular, notebook_table
 from ..release.codes import check_choice
 from .references import rate_of
 
@@ -143,7 +143,7 @@ class Limited(_Answered):
         ] * bool(told)
 
 
-class Rows:
+class Rows(Tabular):
     """Numbers with names, each with its standard error and interval, as rows."""
 
     labels: Sequence[Label]

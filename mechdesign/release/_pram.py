@@ -37,7 +37,7 @@ from ..prior import Prior, as_prior
 from ..privacy.notion import Check, PrivacyNotion, as_notions
 from ..published import PublicDesign, told_in_public
 from ..requirement.base import Requirement, as_requirements
-from ..solve._design import Design, matrix_design
+from ..solve._design import Design, find_design
 from ..tables.counting import count_labels
 from ..tables.reading import open_table
 from ..tables.text import AS_FOUND, Dialect
@@ -438,7 +438,7 @@ def _designed(
             remedy="leave it out, or pass a matrix with the categories as outputs",
         )
     try:
-        return matrix_design(prior, utility, notions, solver=solver, subject_to=requirements)
+        return find_design(prior, utility, notions, solver=solver, subject_to=requirements)
     except InfeasibleError as problem:
         if stratum is None:
             raise

@@ -33,7 +33,7 @@ from ..errors import InputError, SolverError, quote
 from ..labels import Label, counted, shorten
 from ..linear.highs import Model, column_duals
 from ..mechanism import Mechanism
-from ..notebook import notebook_table
+from ..notebook import Tabular, notebook_table
 from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers, Ratios
 from ..privacy.sums import SumConstraint, SumDuals
@@ -125,7 +125,7 @@ class PricedLimit:
 
 
 @dataclass(frozen=True, eq=False)
-class Binding:
+class Binding(Tabular):
     """The constraints of a design that carry a price, the dearest per nat first.
 
     Attributes

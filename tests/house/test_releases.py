@@ -190,7 +190,8 @@ import mechdesign as md
 from mechdesign.cli import main
 kernel = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1))
 md.save(kernel, "m.json")
-for line in ("report m.json --kind kernel -o x.svg", "report m.json -o x.html", "explore", "serve m.json"):
+picture = "report m.json --kind kernel -o x.svg"
+for line in (picture, "report m.json -o x.html", "explore", "serve m.json"):
     assert main(line.split()) == 3, line
 def learned():
     from mechdesign.evidence.partition import learned_partition
