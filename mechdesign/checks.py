@@ -5,7 +5,7 @@
     @checked(PriorError, digits=Whole(1, 15, "digits of a rounded prior", "pass 2 or 3"))
     def rounded(self, digits: int) -> Prior: ...
 
-The message comes from the declaration, and so do the bad values of tests: :attr:`bad` of each.
+The message comes from the declaration, and so do the bad values of tests: :attr:`Declared.bad`.
 """
 
 from __future__ import annotations
