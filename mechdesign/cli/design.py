@@ -56,14 +56,14 @@ def design(
         typer.Option(
             "--utility",
             "-u",
-            help="hamming (the default), absolute (the default for --bins), squared (losses on "
-            "numeric labels, or midpoints of bins), of one column as hamming:COLUMN, "
-            "mutual-information, "
-            "total-variation, chi-square, estimation (the fewest reports for the same error; see "
-            "--of), a CSV matrix of gains with symbols as rows and outputs "
-            "as columns, or one of your own: package.module:Name. The least of several: "
-            "worst-symbol:hamming, or worst: and parts weight*utility@prior>=goal joined with +, "
-            "such as worst:hamming+0.1*absolute.",
+            help="estimation (the default: the fewest reports for the same error; see --of), "
+            "hamming (the chance that a report is the symbol; the default with --require or names "
+            "in --outputs), "
+            "absolute or squared (losses on numeric labels, or midpoints of bins), of one column "
+            "as hamming:COLUMN, mutual-information, total-variation, chi-square, a CSV matrix of "
+            "gains with symbols as rows and outputs as columns, or one of your own: "
+            "package.module:Name. The least of several: worst-symbol:hamming, or worst: and parts "
+            "weight*utility@prior>=goal joined with +, such as worst:hamming+0.1*absolute.",
         ),
     ] = None,
     of: Of = None,
@@ -114,8 +114,9 @@ def design(
 ) -> None:
     """Design the best mechanism for a column, with proof.
 
-    For the frequencies (-u estimation) of more than seventy symbols a report is a subset of them,
-    without a matrix. With --total a plan for several columns, each with a kernel of its own.
+    Where nothing else is asked it is for the frequencies of its symbols, under LDP(1). For those of
+    more than seventy symbols a report is a subset of them, without a matrix. With --total a plan
+    for several columns, each with a kernel of its own.
     """
     from .._audit import audit as run_audit
     from ..files import check_writable
@@ -127,7 +128,6 @@ def design(
     from ..storage import save, to_json
     from ..subsets import SubsetSelection
     from ..tables.counting import AS_MANY_AS_RECUR
-    from ..utility.linear import default_utility
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design, print_subset_selection
 
@@ -142,10 +142,14 @@ def design(
         return
     if joint is not None:
         refuse("--joint", "--total beside it", "it alone", "add for example --total ldp:2")
-    notions = read_notions(privacy)
-    many = AS_MANY_AS_RECUR if (utility or "").strip().lower() == "estimation" else None
+    notions = read_notions(privacy or ["ldp:1"])
+    # What names outputs, or asks something of them, is about reports that are symbols.
+    is_number = outputs is not None and len(outputs) == 1 and isinstance(outputs[0], int)
+    is_about_symbols = bool(require) or (outputs is not None and not is_number)
+    utility = utility or ("hamming" if is_about_symbols else "estimation")
+    many = AS_MANY_AS_RECUR if utility.strip().lower() == "estimation" else None
     known = source.read_prior(many)
-    goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
+    goal: Utility = read_goal(utility, known)
     goal = asked_of(goal, known, of, of_weights, truth)
     labels = labels_or_number(goal, outputs)
     required = read_required(require, known, [goal], labels)

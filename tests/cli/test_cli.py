@@ -90,6 +90,10 @@ def in_process(*arguments, memory=None, timeout=300, **keywords):
 # The main job
 
 
+#: A question whose reports are symbols.
+GUESSES = ("-p", "ldp:1", "-u", "hamming")
+
+
 def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
     designed = run(
         "design", "titanic", "--column", "class", "-p", "pml:0.5", "-u", "hamming", "-o", "m.json"
@@ -120,7 +124,8 @@ def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
     plain = {key: "inf" if value == math.inf else value for key, value in report.summary().items()}
     assert audited.json["leakage"] == plain
     assert audited.json["verdict"] == "yes"
-    printed = run("design", "titanic", "--column", "class", "-p", "pml:0.5", "--json")
+    asked = ("-p", "pml:0.5", "-u", "hamming", "--json")
+    printed = run("design", "titanic", "--column", "class", *asked)
     saved = json.loads((tmp_path / "m.json").read_text())
     extra = ("audit", "digest")
     assert {k: v for k, v in printed.json.items() if k not in extra} == {
@@ -214,7 +219,7 @@ def test_a_matrix_of_gains_is_matched_by_label(run, write, tmp_path):
 def test_explain_says_the_method_that_design_uses_and_the_reasons(run, monkeypatch):
     import mechdesign.solve._design as designing
 
-    arguments = ("design", "titanic", "--column", "class", "-p", "pml:0.5")
+    arguments = ("design", "titanic", "--column", "class", "-p", "pml:0.5", "-u", "hamming")
     used = run(*arguments, "--json").json["method"]
     monkeypatch.setattr(designing, "certify", lambda *_: pytest.fail("solved"))
     found = run(*arguments, "--explain")
@@ -226,7 +231,8 @@ def test_explain_says_the_method_that_design_uses_and_the_reasons(run, monkeypat
     assert plain["refused"]["pmc"] in found.out
     assert "highs-ipm" in plain["also"]
     assert "would also work: " + ", ".join(plain["also"]) in found.out
-    closed = run("design", "--prior", ".5,.3,.2", "-p", "pml:0.1", "--explain", "--json").json
+    asked = ("-p", "pml:0.1", "-u", "hamming", "--explain", "--json")
+    closed = run("design", "--prior", ".5,.3,.2", *asked).json
     assert closed["method"] == "pml-high-privacy"
     assert "GrosseID" in closed["source"]
 
@@ -254,9 +260,7 @@ def test_the_table_is_never_replaced(run, tmp_path, command):
 
 
 def test_csv_of_the_kernel(run, tmp_path):
-    found = run(
-        "design", "titanic", "--column", "sex", "-p", "ldp:1", "-o", "m.json", "--csv", "k.csv"
-    )
+    found = run("design", "titanic", "--column", "sex", *GUESSES, "-o", "m.json", "--csv", "k.csv")
     assert found.code == 0
     assert found.err.startswith("warning: reports tell none of the 2 symbols apart")
     assert found.err.endswith("\nsaved m.json\nsaved k.csv\n")
@@ -270,7 +274,7 @@ def test_csv_of_the_kernel(run, tmp_path):
 
 
 def test_a_warning_is_given_once(run, write):
-    found = run("design", "--prior", "a=1,b=0", "-p", "ldp:1", "-o", "m.json")
+    found = run("design", "--prior", "a=1,b=0", *GUESSES, "-o", "m.json")
     assert found.code == 0
     assert found.err.count("warning: prior: 1 of 2 symbols have zero mass ('b')") == 1
     write("k.csv", "input,a,b\na,1,0\nb,0,1\n")
@@ -295,7 +299,7 @@ def test_labels_in_brackets_are_printed_as_they_are(run, label):
 
 def test_large_kernels_are_cut_in_the_report(run):
     prior = ",".join(["0.025"] * 40)
-    found = run("design", "--prior", prior, "-p", "ldp:1")
+    found = run("design", "--prior", prior, *GUESSES)
     assert found.code == 0
     assert "10 more inputs not shown" in found.out
     assert "All 40 outputs: --csv kernel.csv" in found.out
@@ -424,7 +428,6 @@ design titanic --column class --weights sex -p pml:1 | non-negative count
 design titanic --column class --missing dropp -p pml:1 | did you mean 'drop'
 design nowhere.csv --column x -p pml:1 | nowhere.csv
 design . --column x -p pml:1 | table: expected
-design PRIOR | --privacy ldp:1
 design PRIOR -p pml:-1 | non-negative
 design PRIOR -p pml:half | 'half'
 design PRIOR -p pml | pml:0.5
@@ -674,7 +677,8 @@ def test_whatever_is_typed_ends_with_0_or_2(capsys, prior, spec):
 
 
 def test_solver_all_prints_whether_the_methods_agree(run):
-    arguments = ("design", "titanic", "--column", "class", "-p", "pml:0.5", "--solver", "all")
+    asked = ("-p", "pml:0.5", "-u", "hamming", "--solver", "all")
+    arguments = ("design", "titanic", "--column", "class", *asked)
     found = run(*arguments)
     assert "highs-simplex: value 0.609020032" in found.out
     assert "structured: value 0.60902" in found.out
@@ -738,8 +742,13 @@ def test_a_message_names_options_at_the_command_line_and_parameters_in_python(ru
     refused(kept, "choose --missing keep or replace")
 
 
-def test_without_a_notion_that_of_the_first_command_is_named(run):
-    found = run("design", "titanic", "--column", "class")
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    asked = re.search(r"design titanic --column class (--privacy \S+)", readme)[1]
-    refused(found, f"{asked}, which holds whatever others know beforehand")
+def test_where_nothing_is_said_it_is_for_frequencies_under_ldp(run):
+    plain = run("design", "titanic", "--column", "class", "--json")
+    asked = run(
+        "design", "titanic", "--column", "class", "-p", "ldp:1", "-u", "estimation", "--json"
+    )
+    assert plain.json == asked.json
+    # What names outputs, or is asked of them, is about symbols.
+    for options in (("--outputs", "1st,crew"), ("--require", "diagonal:0.3")):
+        found = run("design", "titanic", "--column", "class", *options, "--json")
+        assert found.json["utility"]["name"] == "hamming", options

@@ -410,7 +410,7 @@ def test_commands_answer_what_public_files_ask(run):
 def test_the_whole_way_on_the_command_line(run):
     pd.DataFrame({"x": np.repeat(list("abcd"), [500, 250, 150, 100])}).to_csv("t.csv", index=False)
     asked = ("t.csv", "--column", "x", "-p", "pml:1")
-    assert run("design", *asked, "-o", "hamming.json")[0] == 0
+    assert run("design", *asked, "-u", "hamming", "-o", "hamming.json")[0] == 0
     assert run("design", *asked, "-u", "estimation", "-o", "best.json")[0] == 0
     for name in ("hamming", "best"):
         release = ("t.csv", "--column", "x", "-o", f"{name}.csv", "--seed", 1)

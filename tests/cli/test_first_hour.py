@@ -207,7 +207,7 @@ def test_an_error_ends_with_its_code_which_is_explained(
 
 
 def test_a_warning_ends_with_its_code(capsys):
-    assert main(["design", "--prior", "1,0", "-p", "pml:1"]) == 0
+    assert main(["design", "--prior", "1,0", "-p", "pml:1", "-u", "hamming"]) == 0
     warned = [line for line in capsys.readouterr().err.splitlines() if "zero mass" in line]
     assert warned
     assert all(line.startswith("warning: ") and line.endswith(" [MD801]") for line in warned)

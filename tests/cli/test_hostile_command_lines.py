@@ -126,7 +126,7 @@ design --prior .5,.5 -p entrypml:1,999999999999999999999,0.3
 design --prior .5,.5 -p entrypml:1,DIGITS,0.3
 design identifiers.csv --column id -p ldp:1
 design measured.csv --column size -p ldp:1
-design many.csv --column id -p ldp:1 --max-symbols 20000
+design many.csv --column id -p ldp:1 -u hamming --max-symbols 20000
 design t.csv --column x -p ldp:1 --max-symbols -1
 design --prior 1e400,1 -p ldp:1
 design --prior , -p ldp:1

@@ -292,6 +292,8 @@ def test_an_error_of_ones_own_code_names_the_method(folder):
     line = refused(folder, "design", *PRIOR, "-p", "pml:1", "-u", "failing:Failing")
     assert "Failing.gains of failing" in line
     assert "KeyError: 'nothing' (line 7)" in line
-    line = refused(folder, "design", *PRIOR, "-p", "pml:1", "--solver", "failing:Stopped")
+    line = refused(
+        folder, "design", *PRIOR, "-p", "pml:1", "-u", "hamming", "--solver", "failing:Stopped"
+    )
     assert "Stopped.solve of failing" in line
     assert "ValueError: no answer (line 12)" in line
