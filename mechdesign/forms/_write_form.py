@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from ..devices._export import device_module
 from ..errors import DisclosureWarning, InputError, quote, warn
-from ..files import write_text
+from ..files import check_writable, write_text
 from ..labels import Label, label_text
 from ..release.receipts import make_receipt
 from ..views.html import escape
@@ -261,6 +261,8 @@ def write_form(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     texts = form.files(collector=f"{collector.rstrip('/')}/{REPORTS}")
+    for name in texts:
+        check_writable(target / name, overwrite=overwrite)
     for name, text in texts.items():
         write_text(text, target / name, overwrite=overwrite)
     return "--allow-origin https://HOST-OF-THE-PAGE"
