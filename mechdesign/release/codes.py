@@ -132,6 +132,13 @@ class Codebook:
         places = (self._places.get(meant, ABSENT) for meant in _meanings(value))
         return next((place for place in places if place != ABSENT), ABSENT)
 
+    @property
+    def sure_texts(self) -> dict[str, int]:
+        """Texts that certainly are labels, with their positions."""
+        if self.texts:
+            return self._texts
+        return {x: i for i, x in enumerate(self.labels) if type(x) is str}
+
     def places(self, values: Sequence[Any]) -> NDArray[Any]:
         """Positions of several values."""
         return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))
