@@ -154,7 +154,7 @@ def test_a_linear_utility(folder, name):
 @pytest.mark.slow
 def test_a_notion_in_every_command_that_takes_one(folder):
     path = "mine.notions:AgainstUniform"
-    text = done(folder, "design", *PRIOR, "-p", f"{path}:0.5", "-o", "m.json")
+    text = done(folder, "design", *PRIOR, "-p", f"{path}:0.5", "-u", "hamming", "-o", "m.json")
     assert "AgainstUniform(0.5)" in text
     audited = run(folder, "audit", "m.json", "-p", f"{path}:0.4", "--json")
     assert audited.returncode == 1  # 0.5 is kept, 0.4 is not
