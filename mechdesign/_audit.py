@@ -143,6 +143,10 @@ class AuditReport(Tabular):
         }
 
     def rows(self) -> list[dict[str, Any]]:
+        """Those of :meth:`table`."""
+        return self.table()
+
+    def table(self) -> list[dict[str, Any]]:
         """One row per outcome: label, probability, leakage under each notion."""
         q = self.mechanism.output_distribution(self.prior)
         rows = []
@@ -190,7 +194,7 @@ class AuditReport(Tabular):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = self.rows()
+        rows = self.table()
         table = notebook_table(list(rows[0]), (row.values() for row in rows[:50]))
         return f"<pre>{html.escape(repr(self))}</pre>{table}"
 

@@ -240,11 +240,11 @@ def leakage_table(report: AuditReport) -> Table:
 
 
 def outcome_table(report: AuditReport, most: int | None = None) -> Table:
-    """The leakage of each outcome under each notion, in nats; the rows of ``report.rows()``.
+    """The leakage of each outcome under each notion, in nats; the rows of ``report.table()``.
 
     Outcomes after the first ``most`` are counted in a note.
     """
-    rows = report.rows()
+    rows = report.table()
     keys = [key for key in rows[0] if key != "output"]
     heads = [column(key, key.replace("epsilon_", ""), is_number=True) for key in keys]
     return _table(

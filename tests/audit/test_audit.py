@@ -149,7 +149,7 @@ def test_every_registered_notion_appears():
     assert wanted <= set(report.summary())
     for name in wanted:
         assert name in repr(report)
-        assert any(key.split(".")[0] == name for key in report.rows()[0])
+        assert any(key.split(".")[0] == name for key in report.table()[0])
 
 
 # Infinite leakage, zero mass, zero probability
@@ -194,7 +194,7 @@ def test_an_outcome_that_only_a_massless_symbol_gives_leaks_nothing():
         prior = Prior([1, 0])
     report = audit([[1, 0], [0, 1]], prior)
     assert report.pml == report.pmc == report.lip == 0
-    assert report.rows()[1]["probability"] == 0
+    assert report.table()[1]["probability"] == 0
     assert report.ldp == math.inf
 
 
@@ -348,7 +348,7 @@ def test_what_is_no_notion_is_refused(privacy):
 
 def test_table_has_one_row_per_outcome():
     mechanism = Mechanism(TIGHT, outputs=["+", "-"])
-    rows = audit(mechanism, [0.25, 0.75]).rows()
+    rows = audit(mechanism, [0.25, 0.75]).table()
     assert [row["output"] for row in rows] == ["+", "-"]
     assert [row["probability"] for row in rows] == [0.375, 0.625]
     assert rows[0]["pml"] == close(math.log(2))

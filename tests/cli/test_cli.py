@@ -662,14 +662,14 @@ def too_large(spec):
 @example(prior="[/a]=0.5,b=0.5", spec="pml:1")
 @example(prior="0.5,0.5", spec="pml:\x00")
 @example(prior="\x00=0.5,b=0.5", spec="pml:1")
-def test_whatever_is_typed_ends_with_0_or_2(capsys, prior, spec):
+def test_whatever_is_typed_ends_with_a_design_or_one_line(capsys, prior, spec):
     assume(not too_large(spec))
     capsys.readouterr()
     code = main(["design", f"--prior={prior}", f"--privacy={spec}"])
     out, err = capsys.readouterr()
-    assert code in (0, 2), err
+    assert code in (0, 2, 4), err  # at level 0 it is proved that no kernel answers
     assert "Traceback" not in out + err
-    if code == 2:
+    if code:
         assert out == ""
         lines = [line for line in err.splitlines() if not line.startswith("warning: ")]
         assert len(lines) == 1

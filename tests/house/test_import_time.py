@@ -129,7 +129,7 @@ def test_a_version_is_told_without_what_commands_need():
 
 
 def test_a_small_design_from_a_terminal_loads_one_command_and_no_scipy():
-    asked = "['design', 'titanic', '--column', 'class', '--privacy', 'pml:0.5']"
+    asked = "['design', 'titanic', '--column', 'class', '--privacy', 'pml:0.5', '-u', 'hamming']"
     found = modules_of(f"from mechdesign.cli import main; main({asked})")
     assert {"mechdesign.cli.design", "mechdesign.linear.plain"} <= found
     unneeded = ("mechdesign.solve.estimation", "mechdesign.solve.column_generation")

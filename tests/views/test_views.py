@@ -133,8 +133,8 @@ def test_leakages_are_those_of_the_report(report):
     foot = {row[0].value: row[1].value for row in tables.leakage_table(report).foot}
     assert foot["maximal leakage"] == report.maximal_leakage
     assert foot["mutual information"] == report.mutual_information
-    assert tables.outcome_table(report).records() == report.rows()
-    assert audit_json(report)["outcomes"] == report.rows()
+    assert tables.outcome_table(report).records() == report.table()
+    assert audit_json(report)["outcomes"] == report.table()
 
 
 def test_pages_and_terminals_round_levels_up():
