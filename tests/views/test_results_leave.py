@@ -85,20 +85,20 @@ COMMANDS = {
 
 def test_every_command_that_prints_a_table_saves_it(place, capsys):
     for line, column in COMMANDS.items():
-        words = line.split()
-        assert main([*words, "-o", "out.csv", "--force"]) in (0, 1), line
+        typed = line.split()
+        assert main([*typed, "-o", "out.csv", "--force"]) in (0, 1), line
         said = capsys.readouterr()
         assert "saved out.csv" in said.err
         rows = read(place / "out.csv")
         assert column in rows[0], (line, rows[0])
         for ending, sign in (("tex", "tabular"), ("html", "<table")):
-            assert main([*words, "-o", f"out.{ending}", "--force"]) in (0, 1)
+            assert main([*typed, "-o", f"out.{ending}", "--force"]) in (0, 1)
             assert sign in (place / f"out.{ending}").read_text(encoding="utf-8")
         capsys.readouterr()
         # Without --force nothing is replaced, and nothing is computed first.
-        assert main([*words, "-o", "out.csv"]) == 2
+        assert main([*typed, "-o", "out.csv"]) == 2
         assert "out.csv" in capsys.readouterr().err
-        assert main([*words, "-o", "out.txt"]) == 2
+        assert main([*typed, "-o", "out.txt"]) == 2
         assert ".csv, .tex, .html" in capsys.readouterr().err
 
 
