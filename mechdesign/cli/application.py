@@ -52,7 +52,7 @@ MEANT = {
     **dict.fromkeys(("plot", "draw", "picture", "page"), "report"),
     **dict.fromkeys(("javascript", "sql"), "export"),
     **dict.fromkeys(("sample-size", "power"), "plan"),
-    **dict.fromkeys(("optimise", "optimize", "kernel"), "design"),
+    **dict.fromkeys(("optimise", "optimize", "kernel", "subset-selection"), "design"),
     **dict.fromkeys(("gui", "ui", "browser"), "explore"),
     **dict.fromkeys(("prove", "proof"), "verify"),
     "budget": "ledger",

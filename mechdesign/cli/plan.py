@@ -92,13 +92,18 @@ def plan(
         with waiting("planning", show=sys.stderr.isatty()):
             parts = zip(designed.names, designed.designs, strict=True)
             found = {name: run_plan(each, **asked) for name, each in parts}
-        rows = [{"column": name, **row} for name, each in found.items() for row in each.rows()]
+        rows = [
+            {"column": name, **row, "reports": each.reports}
+            for name, each in found.items()
+            for row in each.rows()
+        ]
         save_rows("Widths of intervals", rows, output, force=force)
         _tell_columns(found, needed=error is not None, as_json=as_json)
         return
     with waiting("planning", show=sys.stderr.isatty()):
         made = run_plan(designed, feature=read_feature(feature, kernel_of(designed)), **asked)
-    save_rows("Widths of intervals", made.rows(), output, force=force)
+    rows = [{**row, "reports": made.reports} for row in made.rows()]
+    save_rows("Widths of intervals", rows, output, force=force)
     if as_json:
         print_json(plan_json(made))
     else:

@@ -39,8 +39,8 @@ def regress(
         list[str] | None,
         typer.Option(
             "--column",
-            help="Column that holds the reports. Of a plan repeat it; all of its columns where it "
-            "is left out.",
+            help="Column that holds the reports; that of the design when left out. Of a plan "
+            "repeat it; all of its columns where it is left out.",
         ),
     ] = None,
     response: Annotated[
@@ -102,6 +102,7 @@ def regress(
     from ..kernel_files import check_order, is_plan_file, load_kernel, load_release
     from ..mechanism import kernel_of
     from ..published import kernel_fingerprint
+    from ..release.drawing import columns_of
     from ..views.plain import regression_json
     from ..views.text import print_intervals
 
@@ -109,7 +110,8 @@ def regress(
     expect_table(output, force=force)
     several = is_plan_file(kernel)
     plan: Any = load_release(kernel) if several else None
-    known = [*plan.names] if several else columns or []
+    whole = None if several else load_kernel(kernel)
+    known = [*(plan.names if several else columns or columns_of(whole))]
     if not several and len(known) != 1:
         refuse(
             "--column",
@@ -117,7 +119,7 @@ def regress(
             counted(len(known), "time") if known else "none",
             "name one; the file of a plan takes several",
         )
-    designs = {name: plan[name] if several else load_kernel(kernel) for name in known}
+    designs = {name: plan[name] if several else whole for name in known}
     kernels = {name: kernel_of(design) for name, design in designs.items()}
     texts = _by_column("--feature", feature, kernels, several=several)
     numbers: Any = {name: read_feature(text, kernels[name]) for name, text in texts.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._public_form import is_public, public_form
-from ..errors import InputError, StorageError, quote
+from ..errors import CountsWarning, InputError, StorageError, quote
 from ..forms._write_form import Form
 from ..kernel_files import load_release
 from ..mechanism import Mechanism
@@ -137,7 +138,10 @@ def load_form(paths: Sequence[str | Path], wording: Any) -> Form:
             got=f"{len(paths)} files",
             remedy="start a collector for each, or design the columns together",
         )
-    return Form.of(load_release(Path(paths[0])), wording)
+    with warnings.catch_warnings():
+        # Which the collector itself says.
+        warnings.simplefilter("ignore", CountsWarning)
+        return Form.of(load_release(Path(paths[0])), wording)
 
 
 def load_kernels(paths: Sequence[str | Path]) -> list[Collected]:

@@ -152,6 +152,13 @@ def serve(
             form=form,
             is_local=local,
         )
+        known = sum(sum(store.counts(one.number).values()) for one in collector.estimators)
+        if known:
+            print(
+                f"{store.shown} holds {known} reports of these kernels already, which count; for "
+                "another survey name another --database",
+                file=sys.stderr,
+            )
         if not local:
             warn(
                 f"the collector listens at {host}: whoever reaches it can send reports"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from ..devices._export import device_module
 from ..errors import DisclosureWarning, InputError, quote, warn
 from ..files import check_writable, write_text
-from ..labels import Label, label_text
 from ..release.receipts import make_receipt
 from ..views.html import escape
 from .protection import Protection, protection
@@ -22,6 +25,8 @@ from .wording import Asked, Wording, read_wording
 _HERE = Path(__file__).parent
 # Where the page of a collector is, and where that takes reports, seen from there.
 PLACE, REPORTS = "form", "reports"
+# An address that can stand in the policy of a page as it is.
+_ADDRESS = r"https?://([\w.-]+|\[[0-9a-fA-F:]+\])(:[0-9]+)?(/[\w./~-]*)?"
 
 
 class _Devices:
@@ -114,7 +119,7 @@ class Form:
     def _outputs(self, code: str) -> list[list[str]]:
         """What each report of each column is called."""
         return [
-            [_called(output, kernel.inputs, asked) for output in kernel.outputs]
+            [_called(kernel, place, asked) for place in range(len(kernel.outputs))]
             for kernel, asked in zip(self.kernels.values(), self.wording.asked[code], strict=True)
         ]
 
@@ -122,8 +127,11 @@ class Form:
         first, *others = codes = list(self.wording.asked)
         texts = {code: self._texts(code) for code in codes}
         here = texts[first]
+        questions = [[one.question for one in asked] for asked in self.wording.asked.values()]
         data = {
             "collector": collector,
+            # What was answered on a device is kept by it: another survey may have the same kernel.
+            "survey": hashlib.sha256(_json(questions).encode()).hexdigest()[:16],
             "languages": codes,
             "shared": self.wording.shared,
             "texts": texts,
@@ -188,13 +196,12 @@ def _languages(texts: Mapping[str, Mapping[str, str]], name: str) -> str:
     return f'<header><select id="language" aria-label="{escape(name)}">{options}</select></header>'
 
 
-def _called(output: Label, inputs: Sequence[Label], asked: Asked) -> str:
-    """What a report is called: as the choice that it is, or the choices that it joins."""
-    places = {label: place for place, label in enumerate(inputs)}
-    parts = output if isinstance(output, tuple) and output not in places else (output,)
-    return " / ".join(
-        asked.called(places[part]) if part in places else label_text(part) for part in parts
-    )
+def _called(kernel: Any, place: int, asked: Asked) -> str:
+    """What a report is called: as the choice that it is, or those that send it most often."""
+    output, column = kernel.outputs[place], kernel.weights[:, place]
+    if output in kernel.inputs:
+        return asked.called(kernel.inputs.index(output))
+    return " / ".join(asked.called(int(x)) for x in np.flatnonzero(column == column.max()))
 
 
 def _json(data: Any) -> str:
@@ -244,13 +251,7 @@ def write_form(
     ...     md.write_form(flip, folder, "Have you been here?", collector="https://a.example")
     '--allow-origin https://HOST-OF-THE-PAGE'
     """
-    where = urlsplit(collector) if isinstance(collector, str) else None
-    if (
-        where is None
-        or where.scheme not in ("http", "https")
-        or not where.netloc
-        or "@" in collector
-    ):
+    if not isinstance(collector, str) or not re.fullmatch(_ADDRESS, collector):
         raise InputError(
             "collector",
             expected="its address, such as 'https://answers.example'",

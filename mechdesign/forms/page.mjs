@@ -11,7 +11,8 @@ const message = document.getElementById("message");
 const button = form.querySelector("button");
 const next = document.getElementById("next");
 const chosen = document.getElementById("language");
-const place = `mechdesign form ${kernels.map((one) => one.digest).join(" ")}`;
+const digests = kernels.map((one) => one.digest).join(" ");
+const place = `mechdesign form ${page.survey} ${digests}`;
 
 let language = page.languages[0];
 // What the message says: the name of a text, and what is filled in for each language.

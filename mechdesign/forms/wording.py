@@ -79,6 +79,13 @@ def read_wording(given: Any, columns: Mapping[str, Sequence[Label]]) -> Wording:
     others = content.get("translations", {})
     _checked("translations", others, Mapping, "a table of languages")
     own = {name: part for name, part in content.items() if name not in _ONCE}
+    if language in others:
+        raise InputError(
+            "translations",
+            expected=f"other languages than {quote(language)}, in which the form is written",
+            got="that one",
+            remedy="write its texts once",
+        )
     asked, texts = {}, {}
     for code, part in {language: own, **others}.items():
         _checked(f"translations.{code}", part, Mapping, "a table of texts")
@@ -94,6 +101,13 @@ def _content(given: Any) -> Mapping[str, Any]:
     _checked("form", given, (str, Path), "a question, or a file with the wording")
     kind = Path(given).suffix.lower()
     if kind not in (".toml", ".json"):
+        if Path(given).is_file():
+            raise InputError(
+                f"wording of the form {given}",
+                expected="a question, or a file that ends in .toml or .json",
+                got="another file",
+                remedy="write it as TOML",
+            )
         return {"question": str(given)}
     text = read_text(Path(given))
     try:
@@ -139,11 +153,11 @@ def _texts(code: str, given: Mapping[str, Any]) -> dict[str, str]:
 def _fields(text: str) -> set[str]:
     """What stands in braces; something that no text has where braces do not match."""
     try:
-        return {
-            f"{{{name}}}" for _, name, _, _ in string.Formatter().parse(text) if name is not None
-        }
+        parts = [part[1:] for part in string.Formatter().parse(text) if part[1] is not None]
     except ValueError:
         return {"an open brace"}
+    # A form or a conversion beside a name is no name.
+    return {f"{{{':'.join(filter(None, part))}}}" for part in parts}
 
 
 def _asked(
@@ -155,7 +169,8 @@ def _asked(
         (name,) = columns
         questions, choices = {name: questions}, {name: choices}
     names = ", ".join(columns)
-    questions = _checked(subject, questions, Mapping, f"a text for each of {names}")
+    expected = f"a text for each of {names}, in a table [question] of a .toml file"
+    questions = _checked(subject, questions, Mapping, expected)
     choices = _checked(f"choices in {code}", choices, Mapping, f"a table for each of {names}")
     _check_names(subject, questions, tuple(columns))
     _check_names(f"choices in {code}", choices, tuple(columns))
@@ -165,7 +180,7 @@ def _asked(
         given = _checked(
             f"choices in {code}", choices.get(name, {}), Mapping, "a text for each symbol"
         )
-        known = {label_text(label): place for place, label in enumerate(inputs)}
+        known = {called(label): place for place, label in enumerate(inputs)}
         _check_names(f"choices in {code}", given, tuple(known))
         for text in given.values():
             _checked(f"choices in {code}", text, str, "a text for each symbol")
@@ -181,6 +196,13 @@ def _asked(
             )
         found.append(Asked(questions[name], choices_here))
     return tuple(found)
+
+
+def called(label: Label) -> str:
+    """What a label is called where nothing else is said: tuples by their parts."""
+    if isinstance(label, tuple):
+        return ", ".join(map(label_text, label))
+    return label_text(label)
 
 
 def _checked(subject: str, given: Any, kind: Any, expected: str) -> Any:
@@ -200,7 +222,7 @@ def _check_names(subject: str, given: Mapping[str, Any], known: Sequence[str]) -
             near = nearest_name(name, known)
             raise InputError(
                 subject,
-                expected=f"some of {', '.join(known[:20])}",
+                expected=f"some of {', '.join(known)}",
                 got=quote(name),
                 remedy=f"did you mean {near}?" if near else "leave it out",
             )

@@ -109,6 +109,22 @@ def test_a_plan_asks_for_each_column():
         Form.of(plan, "What?")
 
 
+def test_reports_are_called_as_the_choices_that_send_them_most():
+    prior = md.Prior.from_counts({("A", 1): 5, ("A", 2): 3, ("B", 1): 2})
+    kernel = md.Mechanism(
+        [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.25, 0.25, 0.5]],
+        prior.labels,
+        [("A", 1), "all", "B"],
+    )
+    wording = {"question": "Where?", "choices": {"A, 2": "the second"}}
+    form = Form.of(kernel, wording)
+    assert form.wording.asked["en"][0].choices == ((1, "the second"), (0, "A, 1"), (2, "B, 1"))
+    assert form._outputs("en") == [["A, 1", "A, 1 / the second / B, 1", "B, 1"]]
+    # Another question of the same kernel is another survey.
+    texts = [Form.of(kernel, text).files(collector="r")["index.html"] for text in ("A?", "B?")]
+    assert len({text.split('"survey": "')[1][:16] for text in texts}) == 2
+
+
 def test_what_tells_the_answer_is_said():
     with pytest.warns(DisclosureWarning, match="the page says so"):
         found = Form.of(md.Mechanism(np.eye(2), ["a", "b"], ["a", "b"]), "Which?")
@@ -124,6 +140,9 @@ WRONG = {
     "a symbol": {"question": "?", "choices": {"maybe": "?"}},
     "twice": {"question": "?", "choices": {"yes": "no"}},
     "language": {"question": "?", "language": "pl"},
+    "the same language": {"question": "?", "translations": {"en": {"question": "?"}}},
+    "a conversion": {"question": "?", "by_chance": "{few!x} of {many}"},
+    "a format": {"question": "?", "promise": "{guarantee:>q}"},
     "braces": {"question": "?", "sent": "{answer}"},
     "open brace": {"question": "?", "title": "{"},
     "number": {"question": "?", "title": 3},
@@ -140,10 +159,12 @@ def test_mistakes_are_told_in_one_line(tmp_path):
         assert "\n" not in str(found.value), name
         assert found.value.remedy, name
     (tmp_path / "wording.toml").write_text("question", encoding="utf-8")
-    for wrong in (tmp_path / "wording.toml", tmp_path / "none.json", 3):
+    (tmp_path / "w.yaml").write_text("question: ?", encoding="utf-8")
+    for wrong in (tmp_path / "wording.toml", tmp_path / "w.yaml", tmp_path / "none.json", 3):
         with pytest.raises(md.errors.MechdesignError):
             read_wording(wrong, COLUMNS)
-    for address in ("a.example", "ftp://a.example", "https://me@a.example", None):
+    policy = "https://a.example;script-src *"
+    for address in ("a.example", "ftp://a.example", "https://me@a.example", policy, None):
         with pytest.raises(InputError, match="its address"):
             md.write_form(FLIP, tmp_path / "page", "?", collector=address)
     many = md.subset_selection(1000, md.LDP(1))
