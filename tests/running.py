@@ -47,6 +47,19 @@ def counted_clock(monkeypatch):
     return found
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, for the tests of one file; these skip themselves where there is none."""
+    from playwright.sync_api import sync_playwright
+
+    from benchmarks.page import FLAGS, find_chromium
+
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
+        yield found
+        found.close()
+
+
 _numbers = itertools.count()
 
 

@@ -27,7 +27,7 @@ _SAFE = (1 << 53) - 1
 _ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 
 
-class _Device:
+class Device:
     """The words of a device, as a receipt names them."""
 
     source = "device (crypto.getRandomValues, remembered)"
@@ -35,7 +35,7 @@ class _Device:
 
 
 _SOURCES = {
-    "system": _Device.source,
+    "system": Device.source,
     "key": "secret key of the user (BLAKE2b of each identity)",
     "test": SeededWords.source,
 }
@@ -76,7 +76,7 @@ def client_module(
 
 
 def _column(mechanism: Mechanism | PublicDesign, column: str, together: str | None) -> str:
-    receipt = replace(make_receipt(mechanism, column, _Device), together=together)
+    receipt = replace(make_receipt(mechanism, column, Device), together=together)
     rows = (_array(f"{write_integer(int(w))}n" for w in row) for row in mechanism.weights)
     data = {
         "kernel": _text(receipt.kernel),

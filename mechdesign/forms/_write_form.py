@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from ..devices._export import device_module
+from ..devices.javascript import Device
 from ..errors import DisclosureWarning, InputError, quote, warn
 from ..files import check_writable, write_text
 from ..release.receipts import make_receipt
@@ -27,13 +28,6 @@ _HERE = Path(__file__).parent
 PLACE, REPORTS = "form", "reports"
 # An address that can stand in the policy of a page as it is.
 _ADDRESS = r"https?://([\w.-]+|\[[0-9a-fA-F:]+\])(:[0-9]+)?(/[\w./~-]*)?"
-
-
-class _Devices:
-    """Where the randomness of the reports comes from."""
-
-    source = "drawn by who sent them, as they say"
-    for_production = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +85,7 @@ class Form:
         found = {
             notion: None
             for name, kernel in self.kernels.items()
-            for notion in make_receipt(kernel, name, _Devices).notions
+            for notion in make_receipt(kernel, name, Device).notions
         }
         return ", ".join(found)
 

@@ -32,7 +32,7 @@ from ..exact import Verdict
 from ..files import write_text
 from ..kernel_files import kernel_rows
 from ..labels import Label, counted, excel_safe_cell
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, best_guesses
 from ..prior import Prior, as_prior
 from ..privacy.notion import Check, PrivacyNotion, as_notions
 from ..published import PublicDesign, told_in_public
@@ -51,7 +51,6 @@ from .risk import (
     CategoryRisk,
     RecordRisk,
     category_risks,
-    correct_guesses,
     share_unchanged,
 )
 
@@ -96,7 +95,7 @@ class Stratum:
     @property
     def correct_after(self) -> float:
         """Expected number of records that are guessed right from what is published."""
-        return self.records * correct_guesses(self.mechanism, self.prior)
+        return self.records * best_guesses(self.mechanism, self.prior)[1]
 
     @property
     def largest(self) -> float:

@@ -174,16 +174,17 @@ class Names(Coding):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        kind, texts = getattr(values, "type", None), self._texts
+        kind, (texts, places) = getattr(values, "type", None), self._texts
         if not texts or kind not in (pa.string(), pa.large_string()):
             return None
         found = pc.index_in(values, value_set=pa.array(texts, type=kind))
-        places = np.array([*texts.values()], dtype=self._kind)
         return None if found.null_count else places.take(found.to_numpy())
 
     @cached_property
-    def _texts(self) -> dict[str, int]:
-        return self.book.sure_texts
+    def _texts(self) -> tuple[list[str], NDArray[Any]]:
+        """Texts that certainly are labels, and their places."""
+        known = self.book.sure_texts
+        return [*known], np.array([*known.values()], dtype=self._kind)
 
     def _table_of(self, distinct: Sequence[Any]) -> NDArray[Any]:
         """The places of distinct values, and behind them that of null."""
@@ -225,7 +226,7 @@ class Binned(Names):
         texts: bool = False,
     ) -> None:
         super().__init__([column], labels, policy, texts=texts)
-        self._texts = {}  # what a text is depends on the bins
+        self._texts = [], np.empty(0)  # what a text is depends on the bins
         self.bins = bins
         self._inputs = self._inputs_of(bins.labels)
         self.told = [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]

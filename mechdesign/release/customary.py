@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact import Verdict
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, best_guesses
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
 from ..utility.base import Utility
-from .risk import correct_guesses, share_unchanged
+from .risk import share_unchanged
 
 Array = NDArray[np.float64]
 
@@ -146,7 +146,7 @@ def customary_matrices(
                 mechanism,
                 utility.value(mechanism, prior),
                 share_unchanged(mechanism, prior),
-                correct_guesses(mechanism, prior),
+                best_guesses(mechanism, prior)[1],
                 tuple(map(str, unmet)),
             )
         )

@@ -108,11 +108,6 @@ def share_unchanged(mechanism: Mechanism, prior: Prior) -> float:
     return math.fsum(prior.probabilities * np.diagonal(mechanism.kernel))
 
 
-def correct_guesses(mechanism: Mechanism, prior: Prior) -> float:
-    """Expected share of records that are guessed right, Σ_y max_x p_x K_xy."""
-    return math.fsum(mechanism.joint(prior).max(axis=0))
-
-
 def category_risks(
     mechanism: Mechanism, prior: Prior, records: Sequence[float]
 ) -> tuple[CategoryRisk, ...]:

@@ -25,11 +25,11 @@ from ..data import EXAMPLES
 from ..errors import MechdesignError
 from ..exact import rounded_up
 from ..labels import Label, counted, listing, short_names, shorten
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, best_guesses
 from ..prior import Prior
 from ..privacy.notion import parse_notion
 from ..published import kernel_fingerprint, shown_fingerprint
-from ..release.risk import correct_guesses, share_unchanged
+from ..release.risk import share_unchanged
 from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 
@@ -721,7 +721,7 @@ def customary_table(part: Stratum) -> Table:
             "",
             number(found.value, 6),
             number(share_unchanged(found.mechanism, found.prior), 4),
-            number(correct_guesses(found.mechanism, found.prior), 4),
+            number(best_guesses(found.mechanism, found.prior)[1], 4),
             "",
         ]
     ]

@@ -19,7 +19,7 @@ import mechdesign as md
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.collector import Served, request, send
-from benchmarks.page import FLAGS, find_chromium
+from benchmarks.page import find_chromium
 
 pytest.importorskip("granian", reason="the collector needs mechdesign[web]")
 pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[web]")
@@ -35,14 +35,6 @@ pytestmark = [
 FOREVER = 300_000  # milliseconds; only keeps a test from waiting for ever
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 DIGEST = md.ReportCounts(FLIP).kernel
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        yield found
-        found.close()
 
 
 class Visit:

@@ -17,7 +17,7 @@ import mechdesign as md
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.page import FLAGS, find_chromium
+from benchmarks.page import find_chromium
 
 pd = pytest.importorskip("pandas")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
@@ -34,14 +34,6 @@ KERNEL = md.randomised_response(md.Prior.uniform(LABELS), 1)
 def url(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("site"), KERNEL, column="answer") as found:
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture

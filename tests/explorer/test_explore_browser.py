@@ -24,7 +24,7 @@ from mechdesign.kernel_files import load_kernel
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.page import FLAGS, TIMED, Served, find_chromium, prior
+from benchmarks.page import TIMED, Served, find_chromium, prior
 
 pytest.importorskip("nicegui", reason="the page needs mechdesign[web]")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
@@ -35,14 +35,6 @@ pytestmark = [
         find_chromium() is None, reason="THERE IS NO CHROMIUM: the page is not opened in any test"
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ import mechdesign as md
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.collector import Served
-from benchmarks.page import FLAGS, find_chromium
+from benchmarks.page import find_chromium
 
 pytest.importorskip("granian", reason="the collector needs mechdesign[web]")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
@@ -50,14 +50,6 @@ title = "Leben in unserer Stadt"
 yes = "Ja"
 no = "Nein"
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

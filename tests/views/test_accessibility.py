@@ -18,7 +18,7 @@ from mechdesign.views import pages as pages_of_reports
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.collector import Served as ServedCollector
-from benchmarks.page import FLAGS, Served, find_chromium
+from benchmarks.page import Served, find_chromium
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the audit needs axe")
@@ -46,14 +46,6 @@ QUESTIONS = {
     "written out": "&of=[[1,-1,0,0],[0,0,1,-1]]&of-weights=1,2&truth=5,3,2,1",
     "refused": "&of=x",
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
