@@ -23,6 +23,7 @@ SLOW = {
     "do/many-symbols",
     "do/several-columns",
     "do/show-a-reviewer",
+    "do/extend",
     "do/write-your-own",
     "coming-from/opendp",
     "coming-from/cvxpy",
